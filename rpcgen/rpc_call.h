@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rpc_call.h - RPC messages (RFC 5531): the call's header in, every kind of reply out.
+ *
+ * Pure: bytes in, structure or refusal out. Nothing is allocated; views point into the message.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	RPC_VERSION = 2,
+	RPC_RECORD_MARK_BYTES = 4,
+	/* Largest payload of one record: a WRITE of 1 MiB and its headers (ours). */
+	RPC_RECORD_BYTES_MAX = (1 << 20) + (64 << 10),
+	RPC_AUTH_BODY_BYTES_MAX = 400,    /* RFC 5531 section 8.2 */
+	RPC_MACHINE_NAME_BYTES_MAX = 255, /* RFC 5531 appendix A */
+	RPC_GROUPS_MAX = 16,              /* RFC 5531 appendix A */
+	/* xid, REPLY, MSG_ACCEPTED, AUTH_NONE verifier (2 words), accept_stat */
+	RPC_ACCEPTED_BYTES = 24,
+	/* The longest reply without results: an accepted PROG_MISMATCH, two words more. */
+	RPC_REPLY_HEADER_BYTES_MAX = 32,
+};
+
+/* AUTH_NONE has no identity: has_identity is 0 and everything else zero. */
+struct rpc_cred {
+	uint32_t has_identity; /* 1 for AUTH_SYS */
+	uint32_t uid, gid;
+	uint32_t group_count; /* 0..RPC_GROUPS_MAX */
+	uint32_t groups[RPC_GROUPS_MAX];
+};
+
+struct rpc_call {
+	uint32_t xid;
+	uint32_t program, version, procedure;
+	struct rpc_cred cred;
+	const uint8_t *args; /* in the message; args_bytes may be 0 */
+	uint32_t args_bytes;
+};
+
+enum rpc_verdict {
+	RPC_CALL,   /* *ret_call is a call whose header is right */
+	RPC_REFUSE, /* *ret_reply holds the refusal (RFC 5531 section 9): send it */
+	RPC_DROP,   /* no call at all, or too short to know its xid: nothing can be answered */
+};
+
+/* A reply without results, ready to be sent after its record mark. */
+struct rpc_reply {
+	uint32_t bytes_count;
+	uint8_t bytes[RPC_REPLY_HEADER_BYTES_MAX];
+};
+
+/**
+ * rpc_call_decode() - the header of one call
+ * @message, @message_bytes: one whole record or datagram, without its mark; any bytes
+ * @ret_call:                set when RPC_CALL is returned
+ * @ret_reply:               set when RPC_REFUSE is returned
+ *
+ * Refused here: RPC versions other than 2 (RPC_MISMATCH 2..2), credentials or verifiers longer than 400
+ * bytes or not well formed (AUTH_BADCRED, AUTH_BADVERF), flavours other than AUTH_NONE and AUTH_SYS
+ * (AUTH_BADCRED for what we cannot parse; AUTH_TOOWEAK is never ours), a header cut short
+ * (GARBAGE_ARGS once the xid and CALL are known). Messages of type REPLY are dropped.
+ */
+enum rpc_verdict rpc_call_decode(const uint8_t *message, size_t message_bytes,
+				 struct rpc_call *ret_call, struct rpc_reply *ret_reply);
+
+/* Replies. @to has room for RPC_REPLY_HEADER_BYTES_MAX; each returns the bytes written. Numbers
+ * are those of RFC 5531 section 9 (enum accept_stat, enum auth_stat in <rpc/rpc_msg.h>, <rpc/auth.h>). */
+uint32_t rpc_reply_accepted(uint8_t *to, uint32_t xid, uint32_t accept_stat);
+uint32_t rpc_reply_program_mismatch(uint8_t *to, uint32_t xid, uint32_t low, uint32_t high);
+uint32_t rpc_reply_rpc_mismatch(uint8_t *to, uint32_t xid);
+uint32_t rpc_reply_auth_error(uint8_t *to, uint32_t xid, uint32_t auth_stat);
+
+/* The mark of a record that is one, last fragment (RFC 5531 section 11). */
+void rpc_record_mark(uint8_t to[RPC_RECORD_MARK_BYTES], uint32_t payload_bytes);
