@@ -9,6 +9,9 @@
  * Enumerations (createmode3, ftype3, stable_how, time_how) are checked against their values here.
  * Lengths of handles are checked (at most NFS3_FHSIZE); names only against NFS3_NAME_BYTES_MAX, so
  * that a name too long for the file system gets NFS3ERR_NAMETOOLONG and not GARBAGE_ARGS.
+ *
+ * The two differ only in this: rpcgen's take any value for a bool (as true), ftype3 and stable_how
+ * where these here refuse all but the RFC's; and NULL, which takes nothing, ignores what follows.
  */
 #pragma once
 
@@ -128,7 +131,7 @@ union nfs3_args {
  * nfs3_args_decode() - the arguments of one call
  * @procedure: 0..21 (NFSPROC3_NULL..NFSPROC3_COMMIT)
  * @bytes, @bytes_count: what follows the call's header; any bytes
- * @ret_args: set on success; views point into @bytes
+ * @ret_args: set on success, all of it: what the call does not have is zero; views point into @bytes
  *
  * Return: 0; -EBADMSG if the bytes are not exactly these arguments (cut short, trailing bytes, a bool
  * or enumeration out of range, a length over its bound): answer GARBAGE_ARGS.

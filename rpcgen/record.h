@@ -21,7 +21,8 @@ enum record_status {
 };
 
 /* What is known of the record that is arriving. Zero it for a new connection, and keep it beside
- * the bytes: offsets are relative to the first byte not consumed. */
+ * the bytes: offsets are relative to the first byte not consumed, so those bytes may be copied to
+ * another buffer between two calls. */
 struct record_state {
 	uint32_t joined_bytes; /* payload moved together so far, from offset 4 on */
 	uint32_t scan_offset;  /* where the next fragment's mark begins; 0: at the very first */
@@ -42,7 +43,10 @@ struct record {
  * @state:      see above; reset by itself when a record is ready
  * @bytes:      what was received and not consumed, beginning at a record's first mark
  * @have_bytes: how much that is
- * @bytes_max:  longest payload allowed
+ * @bytes_max:  longest payload allowed; the same for all of a connection's calls
+ *
+ * Bytes before have_bytes may move, but only inside the record that is arriving: payloads returned
+ * before stay where they are. Linear in what was received: no byte moves more than twice.
  */
 struct record record_next(struct record_state *state, uint8_t *bytes, size_t have_bytes,
 			  uint32_t bytes_max);

@@ -57,10 +57,15 @@ struct rpc_reply {
  * @ret_call:                set when RPC_CALL is returned
  * @ret_reply:               set when RPC_REFUSE is returned
  *
- * Refused here: RPC versions other than 2 (RPC_MISMATCH 2..2), credentials or verifiers longer than 400
- * bytes or not well formed (AUTH_BADCRED, AUTH_BADVERF), flavours other than AUTH_NONE and AUTH_SYS
- * (AUTH_BADCRED for what we cannot parse; AUTH_TOOWEAK is never ours), a header cut short
- * (GARBAGE_ARGS once the xid and CALL are known). Messages of type REPLY are dropped.
+ * Refused here, in this order:
+ *   - a header cut short: GARBAGE_ARGS, once its xid and CALL are known;
+ *   - RPC versions other than 2: RPC_MISMATCH 2..2;
+ *   - credentials over 400 bytes, AUTH_SYS that is not well formed (machine name over 255 bytes, more
+ *     than 16 groups, a body with bytes left over), flavours that are not AUTH_NONE or AUTH_SYS:
+ *     AUTH_BADCRED. AUTH_SHORT: AUTH_REJECTEDCRED. AUTH_TOOWEAK is never ours;
+ *   - verifiers over 400 bytes or not of flavour AUTH_NONE: AUTH_BADVERF.
+ * The body of an AUTH_NONE credential or verifier may hold anything. Dropped: messages of type
+ * REPLY, or of a type that does not exist, and messages under 8 bytes.
  */
 enum rpc_verdict rpc_call_decode(const uint8_t *message, size_t message_bytes,
 				 struct rpc_call *ret_call, struct rpc_reply *ret_reply);
