@@ -2,8 +2,8 @@
 /*
  * nfs3_args.h - the arguments of NFSv3's procedures (RFC 1813 section 3.3), decoded in place.
  *
- * Nothing is allocated: handles, names and data are views into the message, so what is decoded lives
- * as long as the receive buffer does. tests/fuzz holds these decoders against the ones that
+ * Nothing is allocated: handles, names and data are views into the message, so what is decoded
+ * lives as long as the receive buffer does. tests/fuzz holds these decoders against the ones that
  * rpcgen(1) makes of nfs3.x: both accept the same bytes and read the same values.
  *
  * Enumerations (createmode3, ftype3, stable_how, time_how) are checked against their values here.
@@ -131,10 +131,10 @@ union nfs3_args {
  * nfs3_args_decode() - the arguments of one call
  * @procedure: 0..21 (NFSPROC3_NULL..NFSPROC3_COMMIT)
  * @bytes, @bytes_count: what follows the call's header; any bytes
- * @ret_args: set on success, all of it: what the call does not have is zero; views point into @bytes
+ * @ret_args: set on success: what the call does not have is zero; views point into @bytes
  *
- * Return: 0; -EBADMSG if the bytes are not exactly these arguments (cut short, trailing bytes, a bool
- * or enumeration out of range, a length over its bound): answer GARBAGE_ARGS.
+ * Return: 0; -EBADMSG if the bytes are not exactly these arguments (cut short, trailing bytes, a
+ * bool or enumeration out of range, a length over its bound): answer GARBAGE_ARGS.
  */
 int nfs3_args_decode(uint32_t procedure, const uint8_t *bytes, size_t bytes_count,
 		     union nfs3_args *ret_args);

@@ -60,9 +60,9 @@ struct rpc_reply {
  * Refused here, in this order:
  *   - a header cut short: GARBAGE_ARGS, once its xid and CALL are known;
  *   - RPC versions other than 2: RPC_MISMATCH 2..2;
- *   - credentials over 400 bytes, AUTH_SYS that is not well formed (machine name over 255 bytes, more
- *     than 16 groups, a body with bytes left over), flavours that are not AUTH_NONE or AUTH_SYS:
- *     AUTH_BADCRED. AUTH_SHORT: AUTH_REJECTEDCRED. AUTH_TOOWEAK is never ours;
+ *   - credentials over 400 bytes, AUTH_SYS that is not well formed (machine name over 255 bytes,
+ *     more than 16 groups, a body with bytes left over), flavours that are not AUTH_NONE or
+ *     AUTH_SYS: AUTH_BADCRED. AUTH_SHORT: AUTH_REJECTEDCRED. AUTH_TOOWEAK is never ours;
  *   - verifiers over 400 bytes or not of flavour AUTH_NONE: AUTH_BADVERF.
  * The body of an AUTH_NONE credential or verifier may hold anything. Dropped: messages of type
  * REPLY, or of a type that does not exist, and messages under 8 bytes.
@@ -70,8 +70,8 @@ struct rpc_reply {
 enum rpc_verdict rpc_call_decode(const uint8_t *message, size_t message_bytes,
 				 struct rpc_call *ret_call, struct rpc_reply *ret_reply);
 
-/* Replies. @to has room for RPC_REPLY_HEADER_BYTES_MAX; each returns the bytes written. Numbers
- * are those of RFC 5531 section 9 (enum accept_stat, enum auth_stat in <rpc/rpc_msg.h>, <rpc/auth.h>). */
+/* Replies. @to has room for RPC_REPLY_HEADER_BYTES_MAX; each returns the bytes written. Numbers are
+ * those of RFC 5531 section 9: accept_stat in <rpc/rpc_msg.h>, auth_stat in <rpc/auth.h>. */
 uint32_t rpc_reply_accepted(uint8_t *to, uint32_t xid, uint32_t accept_stat);
 uint32_t rpc_reply_program_mismatch(uint8_t *to, uint32_t xid, uint32_t low, uint32_t high);
 uint32_t rpc_reply_rpc_mismatch(uint8_t *to, uint32_t xid);

@@ -2,9 +2,9 @@
 /*
  * xdr_cursor.h - read and write XDR (RFC 4506) in place.
  *
- * A cursor never passes its end: once something does not fit it has failed, every later read gives
- * zero (an empty view), every later write does nothing, and one check at the end tells. Nothing
- * is allocated or copied: views point into the caller's bytes and live as long as those do.
+ * A cursor never passes its end: once something does not fit it has failed, later reads give zero
+ * (an empty view), later writes do nothing, and one check at the end tells. Nothing is allocated or
+ * copied: views point into the caller's bytes and live as long as those do.
  */
 #pragma once
 
@@ -39,16 +39,13 @@ static inline uint64_t xdr_padded(uint32_t count)
 
 static inline struct xdr_in xdr_in(const void *bytes, size_t count)
 {
-	const uint8_t *at = bytes;
-
-	return (struct xdr_in){ .at = at, .end = at ? at + count : at };
+	return (struct xdr_in){ .at = bytes,
+				.end = bytes ? (const uint8_t *) bytes + count : NULL };
 }
 
 static inline struct xdr_out xdr_out(void *bytes, size_t count)
 {
-	uint8_t *at = bytes;
-
-	return (struct xdr_out){ .at = at, .end = at + count };
+	return (struct xdr_out){ .at = bytes, .end = (uint8_t *) bytes + count };
 }
 
 static inline size_t xdr_in_left(const struct xdr_in *in)
@@ -92,21 +89,6 @@ static inline bool xdr_get_bool(struct xdr_in *in)
 	return value == 1 && !in->failed;
 }
 
-/* opaque<count_max> or string<count_max>: the length, the bytes, the padding. Padding may hold
- * anything: RFC 4506 asks for zeros, but no decoder in use refuses others. */
-static inline struct xdr_view xdr_get_opaque(struct xdr_in *in, uint32_t count_max)
-{
-	uint32_t count = xdr_get_u32(in);
-	struct xdr_view view = { .bytes = in->at, .count = count };
-
-	if (in->failed || count > count_max || xdr_padded(count) > xdr_in_left(in)) {
-		in->failed = true;
-		return (struct xdr_view){ 0 };
-	}
-	in->at += xdr_padded(count);
-	return view;
-}
-
 /* opaque[count] with a fixed length: a pointer to it, or NULL. */
 static inline const uint8_t *xdr_get_fixed(struct xdr_in *in, uint32_t count)
 {
@@ -118,6 +100,18 @@ static inline const uint8_t *xdr_get_fixed(struct xdr_in *in, uint32_t count)
 	}
 	in->at += xdr_padded(count);
 	return bytes;
+}
+
+/* opaque<count_max> or string<count_max>: the length, the bytes, the padding. Padding may hold
+ * anything: RFC 4506 asks for zeros, but no decoder in use refuses others. */
+static inline struct xdr_view xdr_get_opaque(struct xdr_in *in, uint32_t count_max)
+{
+	uint32_t count = xdr_get_u32(in);
+	const uint8_t *bytes;
+
+	in->failed |= count > count_max;
+	bytes = xdr_get_fixed(in, count);
+	return (struct xdr_view){ .bytes = bytes, .count = bytes ? count : 0 };
 }
 
 static inline void xdr_put_u32(struct xdr_out *out, uint32_t value)
