@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pytest's side of the suite: options, fixtures, time-outs, and what a failure prints.
+
+Fixtures a test can ask for:
+
+    server    where the server is (server.py)
+    root      the handle of the export's root
+    nfs       a client on a connection of its own, as the suite's user (root, unless --uid says else)
+    home      the handle of a fresh directory that only this test uses; removed afterwards
+    shared    the same, but everybody may write there (mode 0777)
+    user      a client as uid 1000 on the same connection as nfs; `other` is uid 1001
+    fh        an empty regular file "file" in home
+"""
+import collections
+import fnmatch
+import os
+import secrets
+import signal
+
+import pytest
+
+import rpc
+from nfs3 import NFS3_OK, NFS3ERR_NOENT
+from server import HookFailed, Server
+
+GROUPS = ("rpc", "portmap", "mount", "attr", "lookup", "access", "read", "write", "commit",
+          "create", "setattr", "remove", "rename", "link", "symlink", "mknod", "readdir", "fsinfo",
+          "handles", "replay", "limits", "esxi", "soak", "faults")
+TEST_SECONDS_MAX = 60
+FAULTS_SECONDS_MAX = 180  # the user's commands take their time
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("NFSv3 server under test")
+    add = group.addoption
+    add("--server", help="host name or address")
+    add("--export", help="an exported path, read-write, root not squashed for the full suite")
+    add("--port", type=int, default=0, help="NFS port (default: ask the portmapper)")
+    add("--mount-port", type=int, default=0, help="MOUNT port (default: --port)")
+    add("--portmap-port", type=int, default=111, help="the portmapper's own port")
+    add("--timeout", type=float, default=10.0, help="seconds to wait for an answer")
+    add("--uid", type=int, default=0, help="act as this user")
+    add("--gid", type=int, default=0, help="act as this group")
+    add("--reserved-port", action="store_true", help="connect from ports below 1024")
+    add("--ro-export", help="a path exported read-only")
+    add("--second-export", help="another read-write export")
+    add("--full-export", help="an export on a nearly full small file system that may be filled")
+    add("--frozen-export", help="an export that --freeze-cmd freezes")
+    add("--second-address", help="another address of this machine that can reach the server")
+    add("--restart-cmd", help="stops the server politely and starts it again")
+    add("--kill-cmd", help="kills the server (SIGKILL) and starts it again")
+    add("--freeze-cmd", help="makes writes to --frozen-export hang, as fsfreeze does")
+    add("--thaw-cmd", help="undoes --freeze-cmd")
+    add("--fail-cmd", help="makes flushes on --failing-export fail")
+    add("--heal-cmd", help="undoes --fail-cmd")
+    add("--failing-export", help="an export that --fail-cmd breaks")
+    add("--forbid-skips", action="store_true", help="a skipped test is a failure")
+    add("--allow-skip", action="append", default=[], metavar="PATTERN",
+        help="with --forbid-skips: tests (file::name) or reasons that may be skipped")
+
+
+def pytest_configure(config):
+    for group in GROUPS:
+        config.addinivalue_line("markers", "%s: tests of the group %s" % (group, group))
+    config.addinivalue_line("markers", "rule(*ids): the rules that a test holds the server to")
+    config.suite_state = collections.namedtuple("State", "unanswered folder")([], [])
+    if not config.getoption("collectonly") and not (config.getoption("server")
+                                                    and config.getoption("export")):
+        raise pytest.UsageError("--server and --export are needed")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        group = item.path.stem[len("test_"):]
+        item.add_marker(getattr(pytest.mark, group))
+    items.sort(key=lambda item: GROUPS.index(item.path.stem[len("test_"):]))
+
+
+# ------------------------------------------------------------------------------- time-outs
+
+class TookTooLong(AssertionError):
+    pass
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """No test takes the run hostage: an alarm ends it wherever it hangs."""
+    seconds = FAULTS_SECONDS_MAX if item.get_closest_marker("faults") else TEST_SECONDS_MAX
+
+    def alarm(signum, frame):
+        raise TookTooLong("the test did not end within %d s" % seconds)
+
+    previous = signal.signal(signal.SIGALRM, alarm)
+    signal.alarm(seconds)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, previous)
+
+
+def pytest_runtest_setup(item):
+    """A dead server costs each remaining test a second or two, not a time-out."""
+    rpc.trace.clear()
+    unanswered = item.config.suite_state.unanswered
+    server = getattr(item.config, "server_under_test", None)
+    if unanswered and server:
+        if not server.answers(2.0 if len(unanswered) < 5 else 0.5):
+            unanswered.append(item.nodeid)
+            pytest.fail("not run: the server does not answer a NULL call any more; the last test "
+                        "that reached it was %s" % unanswered[0], pytrace=False)
+        unanswered.clear()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    config = item.config
+    if report.failed and call.excinfo.errisinstance(
+            (rpc.NoAnswer, rpc.ConnectionLost, TookTooLong, OSError)):
+        config.suite_state.unanswered.append(item.nodeid)
+    if report.failed:
+        rules = [rule for mark in item.iter_markers("rule") for rule in mark.args]
+        report.sections.insert(0, ("the rule", "%s\n%s" % (
+            ", ".join(rules), (item.function.__doc__ or "").strip())))
+        report.sections.insert(1, ("the last calls", "\n".join(
+            line if len(line) < 600 else line[:600] + "..." for line in rpc.trace) or "none"))
+    if report.skipped and config.getoption("forbid_skips"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        allowed = config.getoption("allow_skip")
+        if not any(fnmatch.fnmatch(text, "*%s*" % pattern)
+                   for pattern in allowed for text in (item.nodeid, reason)):
+            report.outcome = "failed"
+            report.longrepr = "a skip, and --forbid-skips was given: %s" % reason
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.getoption("collectonly"):
+        return
+    counts = {name: len(terminalreporter.stats.get(name, ()))
+              for name in ("passed", "failed", "error", "skipped")}
+    failed_groups = collections.Counter(
+        os.path.basename(report.nodeid.split("::")[0])[len("test_"):-len(".py")]
+        for name in ("failed", "error") for report in terminalreporter.stats.get(name, ()))
+    if failed_groups:
+        terminalreporter.write_line("failures by group: " + ", ".join(
+            "%s %d" % pair for pair in sorted(failed_groups.items())))
+    for folder in config.suite_state.folder:
+        terminalreporter.write_line("left behind on the server: %s" % folder)
+    terminalreporter.write_line(
+        "conformance of %s:%s: %d passed, %d failed, %d skipped" % (
+            config.getoption("server"), config.getoption("export"), counts["passed"],
+            counts["failed"] + counts["error"], counts["skipped"]))
+
+
+# -------------------------------------------------------------------------------- fixtures
+
+@pytest.fixture(scope="session")
+def server(pytestconfig):
+    server = Server(pytestconfig.option)
+    pytestconfig.server_under_test = server
+    return server
+
+
+@pytest.fixture(scope="session")
+def root(server):
+    return server.mounted()
+
+
+@pytest.fixture(scope="session")
+def squashed(server, folder):
+    """Why uid 0 cannot be used here, or "" if it can."""
+    if server.options.uid != 0:
+        return "the suite does not act as root (--uid)"
+    nfs = server.nfs()
+    name = b"whoami"
+    owner = nfs.attributes(nfs.new_file(folder, name)).uid
+    nfs.remove(folder, name).ok()
+    nfs.connection.close()
+    return "" if owner == 0 else "the export squashes root to uid %d" % owner
+
+
+@pytest.fixture
+def as_root(squashed):
+    """Tests that switch users or ownership need a root that is one."""
+    if squashed:
+        pytest.skip(squashed)
+
+
+@pytest.fixture(scope="session")
+def folder(server, root, pytestconfig):
+    """The one folder in the export that everything happens in."""
+    name = b"conformance-" + secrets.token_hex(4).encode()
+    nfs = server.nfs()
+    fh = nfs.new_dir(root, name)
+    nfs.connection.close()
+    yield fh
+    try:
+        nfs = server.nfs()
+        nfs.remove_tree(root, name)
+        nfs.connection.close()
+    except AssertionError as error:
+        pytestconfig.suite_state.folder.append("%s/%s (%s)" % (
+            server.options.export, name.decode(), str(error).strip()))
+
+
+@pytest.fixture
+def nfs(server):
+    client = server.nfs()
+    yield client
+    client.connection.close()
+
+
+@pytest.fixture
+def user(nfs, as_root):
+    return nfs.as_user(1000, 1000)
+
+
+@pytest.fixture
+def other(nfs, as_root):
+    return nfs.as_user(1001, 1001)
+
+
+_home_number = 0
+
+
+def _fresh_directory(server, folder, mode):
+    global _home_number
+    _home_number += 1
+    name = b"t%d" % _home_number
+    nfs = server.nfs()
+    fh = nfs.new_dir(folder, name, mode=mode)
+    nfs.connection.close()
+    yield fh
+    try:
+        nfs = server.nfs()
+        nfs.remove_tree(folder, name)
+        nfs.connection.close()
+    except (rpc.NoAnswer, rpc.ConnectionLost):
+        pass  # the test has said so; the folder's own removal tries again
+
+
+@pytest.fixture
+def home(server, folder):
+    yield from _fresh_directory(server, folder, 0o755)
+
+
+@pytest.fixture
+def shared(server, folder):
+    yield from _fresh_directory(server, folder, 0o777)
+
+
+@pytest.fixture
+def fh(nfs, home):
+    return nfs.new_file(home, b"file")
+
+
+def other_export(server, option):
+    path = getattr(server.options, option)
+    if not path:
+        pytest.skip("needs --%s" % option.replace("_", "-"))
+    return server.mounted(path.encode())
+
+
+@pytest.fixture
+def ro_root(server):
+    return other_export(server, "ro_export")
+
+
+@pytest.fixture
+def second_root(server):
+    return other_export(server, "second_export")
+
+
+@pytest.fixture
+def second_home(server, second_root):
+    """A fresh directory in the second export."""
+    name = b"conformance-" + secrets.token_hex(4).encode()
+    nfs = server.nfs()
+    fh = nfs.new_dir(second_root, name)
+    yield fh
+    nfs.remove_tree(second_root, name)
+    nfs.connection.close()
