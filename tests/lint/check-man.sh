@@ -31,7 +31,7 @@ compare()
 		lint_say "$page" 1 "OPTIONS lacks $name, which $program --help lists. Describe it."
 	done
 	for name in $(comm -13 <(options <<< "$help") <(page_options "$page")); do
-		lint_say "$page" 1 "$name is not in $program --help. Remove it here or add it there."
+		lint_say "$page" 1 "$name is not in $program --help: remove it, or add it there."
 	done
 }
 

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# serve.sh - a file system to serve, a server on it, and an end to both; for ./dev run and steps.
+#
+# sandbox_enter puts the calling script into namespaces of its own; when the script ends, however it
+# ends, the kernel ends its servers and unmounts what it mounted.
+
+# Programs that mount and make file systems are not in every user's PATH.
+PATH=$PATH:/usr/sbin:/sbin
+
+# serve_why WHAT COMMAND... - run it quietly; if it fails, say what failed and why.
+serve_why()
+{
+	local what=$1 output
+
+	shift
+	if ! output=$("$@" 2>&1); then
+		printf 'dev: %s failed: %s\n' "$what" "$output" >&2
+		return 1
+	fi
+}
+
+# sandbox_enter WORK SCRIPT [ARGUMENT...] - run SCRIPT with mounts, processes and network of its own
+# (loopback up) and give its status. WORK is removed afterwards. To be called from outside only:
+# inside, SANDBOX_WORK is set.
+sandbox_enter()
+{
+	local work=$1 status=0
+
+	shift
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "dev: mounts and namespaces need root: run it with sudo" >&2
+		return 1
+	fi
+	SANDBOX_WORK=$work unshare --net --mount --propagation private --pid --fork --kill-child \
+		--mount-proc "$@" &
+	trap 'kill -TERM $! 2> /dev/null || true' INT TERM
+	wait $! || status=$?
+	trap - INT TERM
+	rm -rf "$work"
+	return "$status"
+}
+
+sandbox_setup()
+{
+	ip link set lo up
+}
+
+# volume_mount KIND DIR [SIZE] - make a file system in an image beside DIR and mount it there.
+volume_mount()
+{
+	local kind=$1 dir=$2 size=${3:-2G} image=$2.img
+
+	mkdir -p "$dir"
+	case $kind in
+	tmpfs)
+		serve_why "mounting tmpfs on $dir" \
+			mount -t tmpfs -o "size=$size,mode=755" volume "$dir"
+		return
+		;;
+	xfs) set -- mkfs.xfs -q -m reflink=1 ;;
+	ext4) set -- mkfs.ext4 -q -F ;;
+	btrfs) set -- mkfs.btrfs -q ;;
+	*)
+		echo "serve.sh: no file system '$kind' here: xfs, ext4, btrfs or tmpfs" >&2
+		return 2
+		;;
+	esac
+	if [ ! -s "$image" ]; then
+		truncate -s "$size" "$image"
+		serve_why "$1 $image" "$@" "$image" || {
+			rm -f "$image"
+			return 1
+		}
+	fi
+	serve_why "mounting $image on $dir" mount -o loop "$image" "$dir"
+}
+
+# free_port - a TCP port of 127.0.0.1 that nothing uses now.
+free_port()
+{
+	python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])'
+}
+
+# server_wait PID PORT SECONDS - until it takes connections; fails if it ended or did not in time.
+server_wait()
+{
+	local pid=$1 port=$2 tries=$(($3 * 50))
+
+	while [ "$tries" -gt 0 ]; do
+		if (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then
+			return 0
+		fi
+		kill -0 "$pid" 2> /dev/null || return 1
+		sleep 0.02
+		tries=$((tries - 1))
+	done
+	return 1
+}
+
+# server_stop PID - politely; after 10 s not so. Gives the server's exit status.
+server_stop()
+{
+	local pid=$1 tries=100 status=0
+
+	kill -TERM "$pid" 2> /dev/null || true
+	while kill -0 "$pid" 2> /dev/null && [ "$tries" -gt 0 ]; do
+		sleep 0.1
+		tries=$((tries - 1))
+	done
+	if [ "$tries" -eq 0 ]; then
+		echo "the server did not end within 10 s of SIGTERM; killed" >&2
+		kill -KILL "$pid" 2> /dev/null || true
+	fi
+	wait "$pid" || status=$?
+	return "$status"
+}
