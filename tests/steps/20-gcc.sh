@@ -7,4 +7,4 @@
 . tests/support/step.sh
 
 ./dev build
-meson_test build
+meson_test build --no-suite lint

@@ -12,4 +12,4 @@ export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 # Sanitizers resolve their own symbols at run time, hence b_lundef=false.
 meson_build build-asan clang -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 # Check forks each test; a sanitizer makes that slower.
-meson_test build-asan --timeout-multiplier 4
+meson_test build-asan --no-suite lint --timeout-multiplier 4
