@@ -4,6 +4,8 @@
  */
 #include "rpcgen/mount3_results.h"
 
+#include <assert.h>
+
 static size_t opaque_bytes(struct xdr_view view)
 {
 	return 4 + (size_t) xdr_padded(view.count);

@@ -7,6 +7,7 @@
  */
 #include "rpcgen/nfs3_args.h"
 
+#include <assert.h>
 #include <errno.h>
 
 static struct xdr_view get_handle(struct xdr_in *in)

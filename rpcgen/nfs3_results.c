@@ -4,6 +4,8 @@
  */
 #include "rpcgen/nfs3_results.h"
 
+#include <assert.h>
+
 static void put_time(struct xdr_out *out, nfstime3 time)
 {
 	xdr_put_u32(out, time.seconds);

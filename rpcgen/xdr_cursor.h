@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,9 +83,8 @@ static inline bool xdr_get_bool(struct xdr_in *in)
 {
 	uint32_t value = xdr_get_u32(in);
 
-	if (value > 1)
-		in->failed = true;
-	return value == 1 && !in->failed;
+	in->failed |= value > 1;
+	return value == 1;
 }
 
 /* opaque[count] with a fixed length: a pointer to it, or NULL. */
