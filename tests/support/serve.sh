@@ -7,7 +7,7 @@
 # ends, the kernel ends its servers and unmounts what it mounted.
 
 # Programs that mount and make file systems are not in every user's PATH.
-PATH=$PATH:/usr/sbin:/sbin
+export PATH=$PATH:/usr/sbin:/sbin
 
 # serve_why WHAT COMMAND... - run it quietly; if it fails, say what failed and why.
 serve_why()
@@ -22,19 +22,20 @@ serve_why()
 }
 
 # sandbox_enter WORK SCRIPT [ARGUMENT...] - run SCRIPT with mounts, processes and network of its own
-# (loopback up) and give its status. WORK is removed afterwards. To be called from outside only:
-# inside, SANDBOX_WORK is set.
+# and give its status. WORK is removed afterwards. To be called from outside only: inside,
+# SANDBOX_WORK is set. SANDBOX_NET=host leaves it the machine's network.
 sandbox_enter()
 {
-	local work=$1 status=0
+	local work=$1 status=0 network=--net
 
 	shift
+	[ "${SANDBOX_NET:-}" != host ] || network=--
 	if [ "$(id -u)" -ne 0 ]; then
 		echo "dev: mounts and namespaces need root: run it with sudo" >&2
 		return 1
 	fi
-	SANDBOX_WORK=$work unshare --net --mount --propagation private --pid --fork --kill-child \
-		--mount-proc "$@" &
+	SANDBOX_WORK=$work unshare --mount --propagation private --pid --fork --kill-child \
+		--mount-proc "$network" "$@" &
 	trap 'kill -TERM $! 2> /dev/null || true' INT TERM
 	wait $! || status=$?
 	trap - INT TERM
@@ -42,9 +43,11 @@ sandbox_enter()
 	return "$status"
 }
 
+# sandbox_setup - inside: loopback, and a /run of its own (rpcbind's socket lives there).
 sandbox_setup()
 {
 	ip link set lo up
+	mount -t tmpfs run /run
 }
 
 # volume_mount KIND DIR [SIZE] - make a file system in an image beside DIR and mount it there.

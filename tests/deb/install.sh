@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# install.sh [DEB] - build the package (or take DEB), install it in a clean Debian, use and purge it.
+#
+# The clean Debian is made by debootstrap from this machine's own mirror, once, into
+# /var/cache/lodestore-test/; a test works on an overlay of it, so the cache stays clean and this
+# machine's own installation is never touched. No systemd runs in there: the server is started by
+# hand, with the user and the capabilities that the unit gives it.
+
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/support/serve.sh
+. tests/support/serve.sh
+
+say() { printf '== %s\n' "$1"; }
+
+die()
+{
+	printf 'FAILED: %s\n' "$1"
+	exit 1
+}
+
+host_release() { sed -nE 's/^VERSION_CODENAME=//p' /etc/os-release; }
+
+# The first mirror of this machine's apt.
+host_mirror()
+{
+	{
+		sed -nE 's/^URIs: *([^ ]+).*/\1/p' /etc/apt/sources.list.d/*.sources
+		sed -nE 's/^deb +(\[[^]]*\] +)?([^ ]+) .*/\2/p' /etc/apt/sources.list \
+			/etc/apt/sources.list.d/*.list
+	} 2> /dev/null | head -n 1
+}
+
+# base_make FOLDER - systemd is in it for systemd-analyze; it is not started.
+base_make()
+{
+	local base=$1
+
+	say "making a clean Debian $(host_release) in $base (once)"
+	rm -rf "$base" "$base.part"
+	mkdir -p "${base%/*}"
+	debootstrap --variant=minbase --include=ca-certificates,systemd "$(host_release)" \
+		"$base.part" "$(host_mirror)" > "$base.log" 2>&1 || {
+		tail -n 5 "$base.log"
+		die "debootstrap failed; the whole log is $base.log"
+	}
+	cp -a /etc/apt/sources.list* /etc/apt/apt.conf.d "$base.part/etc/apt/"
+	mv "$base.part" "$base"
+}
+
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+	DEBIAN_FRONTEND=noninteractive "$@"; }
+
+files_of_root() { (cd "$root" && find . -xdev \( -path ./proc -o -path ./tmp -o -path ./run \
+	-o -path ./var/cache -o -path ./var/log -o -path ./var/lib/apt -o -path ./var/lib/dpkg \
+	-o -path ./dev \) -prune -o -print | sort); }
+
+check_installed()
+{
+	local path
+
+	say "installed: files, user, unit"
+	for path in /usr/sbin/lodestore-nfsd /etc/lodestore/lodestore.conf /etc/lodestore/exports \
+		/usr/share/man/man8/lodestore-nfsd.8.gz /usr/share/man/man5/lodestore.conf.5.gz \
+		/lib/systemd/system/lodestore-nfsd.service; do
+		[ -e "$root$path" ] || die "$path is not there"
+	done
+	inside getent passwd lodestore > /dev/null || die "there is no user lodestore"
+	[ ! -e "$root/etc/systemd/system/multi-user.target.wants/lodestore-nfsd.service" ] ||
+		die "the unit was enabled by installing it"
+	inside systemd-analyze verify --man=no /lib/systemd/system/lodestore-nfsd.service ||
+		die "systemd-analyze finds fault with the unit"
+	inside lodestore-nfsd --version
+	inside lodestore-nfsd --check-config --config /etc/lodestore/lodestore.conf \
+		--exports /etc/lodestore/exports || die "the default configuration is refused"
+}
+
+# unit_value KEY - what the installed unit says.
+unit_value() { sed -nE "s/^$1=//p" "$root/lib/systemd/system/lodestore-nfsd.service"; }
+
+# The unit's own command line, as its user with its capabilities, in a network of its own.
+check_serves()
+{
+	local capabilities command server status=0
+
+	say "started as the unit says"
+	volume_mount xfs "$root/srv/lab" 1G
+	echo "/srv/lab 127.0.0.0/8(rw,no_root_squash,insecure)" > "$root/etc/lodestore/exports"
+	inside install -d -o lodestore -m 0700 /var/lib/lodestore
+	capabilities=$(unit_value AmbientCapabilities | sed -E 's/CAP_/+/g; s/ /,/g' | tr '[:upper:]' '[:lower:]')
+	command=$(unit_value ExecStart)
+	# shellcheck disable=SC2086 # a command line of words without blanks
+	inside setpriv --reuid lodestore --regid lodestore --init-groups --no-new-privs \
+		--inh-caps="-all,$capabilities" --ambient-caps="$capabilities" \
+		--bounding-set="-all,$capabilities" $command > "$SANDBOX_WORK/log" 2>&1 &
+	server=$!
+	server_wait "$server" 2049 10 || {
+		cat "$SANDBOX_WORK/log"
+		die "the installed server does not start"
+	}
+	python3 -B tests/clients/wire_check.py --port 2049 --export /srv/lab || {
+		cat "$SANDBOX_WORK/log"
+		die "the installed server does not serve"
+	}
+	server_stop "$server" || status=$?
+	[ "$status" -eq 0 ] || die "the server ended with status $status after SIGTERM"
+	umount "$root/srv/lab"
+	rm -r "$root/srv/lab" "$root/srv/lab.img"
+}
+
+check_removed()
+{
+	say "removed: configuration and state stay"
+	inside apt-get remove -y -qq lodestore > /dev/null
+	[ ! -e "$root/usr/sbin/lodestore-nfsd" ] || die "remove leaves the program"
+	[ -e "$root/etc/lodestore/exports" ] || die "remove takes the configuration"
+	[ -d "$root/var/lib/lodestore" ] || die "remove takes the state"
+
+	say "purged: nothing stays"
+	inside apt-get purge -y -qq lodestore > /dev/null
+	inside apt-get autoremove -y -qq --purge > /dev/null
+	files_of_root > "$SANDBOX_WORK/after"
+	diff "$SANDBOX_WORK/before" "$SANDBOX_WORK/after" | grep '^[<>]' |
+		grep -vE '^. \./etc/(passwd|shadow|group|gshadow|ld.so.cache)-?$' \
+			> "$SANDBOX_WORK/left" || true
+	[ ! -s "$SANDBOX_WORK/left" ] || {
+		cat "$SANDBOX_WORK/left"
+		die "purge leaves these behind"
+	}
+}
+
+# Outside: build, make the base, go in.
+if [ -z "${SANDBOX_WORK:-}" ]; then
+	[ "$(id -u)" -eq 0 ] || die "chroot and mounts need root: run it with sudo"
+	work=$(mktemp -d /var/tmp/lodestore-deb.XXXXXX)
+	trap 'rm -rf "$work"' EXIT
+	if [ $# -eq 0 ]; then
+		say "building"
+		DEB_BUILD_OPTIONS=nocheck packaging/build-deb.sh "$work" > "$work/build.log" 2>&1 || {
+			tail -n 40 "$work/build.log"
+			die "the package does not build"
+		}
+		set -- "$(echo "$work"/lodestore_*.deb)"
+	fi
+	base=/var/cache/lodestore-test/$(host_release)
+	[ -d "$base" ] || base_make "$base"
+	SANDBOX_NET=host sandbox_enter "$work" "$0" "$(realpath "$1")" "$base"
+	exit
+fi
+
+# Inside.
+deb=$1 base=$2 root=$SANDBOX_WORK/root
+if [ "${3:-}" = serve ]; then
+	ip link set lo up
+	check_serves
+	exit
+fi
+mkdir -p "$SANDBOX_WORK/layer" "$root"
+mount -t tmpfs -o size=2g layer "$SANDBOX_WORK/layer"
+mkdir "$SANDBOX_WORK/layer/upper" "$SANDBOX_WORK/layer/work"
+mount -t overlay -o "lowerdir=$base,upperdir=$SANDBOX_WORK/layer/upper,\
+workdir=$SANDBOX_WORK/layer/work" overlay "$root"
+mount -t proc proc "$root/proc"
+mount -t tmpfs run "$root/run"
+cp -L /etc/resolv.conf /etc/hosts "$root/etc/" 2> /dev/null || true
+files_of_root > "$SANDBOX_WORK/before"
+
+say "installing ${deb##*/}"
+cp "$deb" "$root/tmp/"
+inside apt-get update -qq
+inside apt-get install -y -qq --no-install-recommends "/tmp/${deb##*/}" > /dev/null
+check_installed
+unshare --net "$0" "$deb" "$base" serve
+check_removed
+echo "OK: installed, served, removed, purged"
