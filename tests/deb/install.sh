@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# install.sh [DEB] - build the package (or take DEB), install it in a clean Debian, use and purge it.
+# install.sh [DEB] - build the package (or take DEB), install it in a clean Debian, use it, purge.
 #
 # The clean Debian is made by debootstrap from this machine's own mirror, once, into
 # /var/cache/lodestore-test/; a test works on an overlay of it, so the cache stays clean and this
@@ -90,7 +90,8 @@ check_serves()
 	volume_mount xfs "$root/srv/lab" 1G
 	echo "/srv/lab 127.0.0.0/8(rw,no_root_squash,insecure)" > "$root/etc/lodestore/exports"
 	inside install -d -o lodestore -m 0700 /var/lib/lodestore
-	capabilities=$(unit_value AmbientCapabilities | sed -E 's/CAP_/+/g; s/ /,/g' | tr '[:upper:]' '[:lower:]')
+	capabilities=$(unit_value AmbientCapabilities | tr '[:upper:]' '[:lower:]' |
+		sed -E 's/cap_/+/g; s/ /,/g')
 	command=$(unit_value ExecStart)
 	# shellcheck disable=SC2086 # a command line of words without blanks
 	inside setpriv --reuid lodestore --regid lodestore --init-groups --no-new-privs \
@@ -139,8 +140,8 @@ if [ -z "${SANDBOX_WORK:-}" ]; then
 	trap 'rm -rf "$work"' EXIT
 	if [ $# -eq 0 ]; then
 		say "building"
-		DEB_BUILD_OPTIONS=nocheck packaging/build-deb.sh "$work" > "$work/build.log" 2>&1 || {
-			tail -n 40 "$work/build.log"
+		DEB_BUILD_OPTIONS=nocheck packaging/build-deb.sh "$work" > "$work/log" 2>&1 || {
+			tail -n 40 "$work/log"
 			die "the package does not build"
 		}
 		set -- "$(echo "$work"/lodestore_*.deb)"

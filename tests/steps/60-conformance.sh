@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# each: xfs ext4 btrfs tmpfs
+#
+# The conformance suite against the server with sanitizers, on each file system.
+
+. tests/support/step.sh
+
+bash tests/support/conformance-on.sh "$1" "$PWD/build-asan/bin/lodestore-nfsd"
