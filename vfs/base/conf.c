@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libinih splits the lines; the reader that feeds it (conf_read_line) is ours and knows more than
- * inih's handler is told: the line's number (distributions build inih without it), lines that are too
- * long for inih (it would break them in two), sections without keys, and, by the handler not having
- * been called, lines that inih could not split.
+ * inih's handler is told: the line's number (distributions build inih without it), lines that are
+ * too long for inih (it would break them in two), sections without keys, and, by the handler not
+ * having been called, lines that inih could not split.
  *
  * Leading blanks are taken off, so inih's multi-line values ("a key may not be indented after
  * another") do not happen.
@@ -91,7 +91,7 @@ static const char *conf_size_print(uint64_t bytes, char to[CONF_SIZE_TEXT_BYTES]
 	return to;
 }
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values --- */
 
 static void conf_check_table(const struct conf_key *keys, size_t key_count)
 {
@@ -267,7 +267,7 @@ static void conf_set(struct conf_parser *parser, const struct conf_key *key, con
 	}
 }
 
-/* --- keys and sections ------------------------------------------------------------------------- */
+/* --- keys and sections --- */
 
 static void conf_unknown_key(struct conf_parser *parser, const char *name)
 {
@@ -350,7 +350,7 @@ static void conf_enter_section(struct conf_parser *parser, const char *line)
 	conf_error(parser, "There is no section [%s]. Take it and its keys out.", name);
 }
 
-/* --- lines ------------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 /* Takes the next line off the text, without its end and outer blanks. */
 static const char *conf_take_line(struct conf_parser *parser, size_t *ret_bytes)
@@ -416,6 +416,12 @@ static bool conf_look_at_line(struct conf_parser *parser, const char *line, size
 	return true;
 }
 
+/* Hands inih a line that says nothing. */
+static void conf_skip_line(char *to)
+{
+	memcpy(to, ";\n", 3);
+}
+
 /* inih's reader: one line with its newline, as fgets() does; lines that are not for inih come as
  * comments. */
 static char *conf_read_line(char *to, int to_bytes, void *stream)
@@ -429,7 +435,7 @@ static char *conf_read_line(char *to, int to_bytes, void *stream)
 	if (parser->rest_bytes == 0)
 		return NULL;
 
-	(void) strcpy(to, ";\n");
+	conf_skip_line(to);
 	line = conf_take_line(parser, &bytes);
 	if (!conf_look_at_line(parser, line, bytes, (size_t) to_bytes - 3))
 		return to;
@@ -439,14 +445,14 @@ static char *conf_read_line(char *to, int to_bytes, void *stream)
 	(void) snprintf(parser->excerpt, sizeof parser->excerpt, "%s", to);
 	if (*to == '[') {
 		conf_enter_section(parser, to);
-		(void) strcpy(to, ";\n");
+		conf_skip_line(to);
 		return to;
 	}
 	if (parser->section && !*parser->section) {
 		conf_error(parser, "'%s' stands before the first section. Write '[%s]' above it.",
 			   parser->excerpt,
 			   parser->key_count ? parser->keys[0].section : "section");
-		(void) strcpy(to, ";\n");
+		conf_skip_line(to);
 		return to;
 	}
 	to[bytes] = '\n';
@@ -478,7 +484,7 @@ int conf_parse(const struct conf_key *keys, size_t key_count, void *values, cons
 	if (!key_lines)
 		return -ENOMEM;
 
-	/* What inih returns is the number of the first bad line: conf_check_split() has seen all. */
+	/* inih returns the first bad line's number: conf_check_split() has seen them all. */
 	r = ini_parse_stream(conf_read_line, &parser, conf_handle, &parser);
 	if (r == -2 || parser.out_of_memory)
 		return -ENOMEM;

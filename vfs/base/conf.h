@@ -26,11 +26,11 @@ enum conf_kind {
 struct conf_key {
 	const char *section, *name;
 	enum conf_kind kind;
-	size_t offset; /* of the value in the caller's structure */
-	uint64_t min, max, preset;   /* min <= preset <= max for CONF_NUMBER and CONF_SIZE */
-	const char *preset_text;     /* CONF_TEXT; NULL: none */
-	const char *const *choices;  /* CONF_CHOICE; ends with NULL */
-	const char *unit;            /* "seconds", "connections"; in messages */
+	size_t offset;              /* of the value in the caller's structure */
+	uint64_t min, max, preset;  /* min <= preset <= max for CONF_NUMBER and CONF_SIZE */
+	const char *preset_text;    /* CONF_TEXT; NULL: none */
+	const char *const *choices; /* CONF_CHOICE; ends with NULL */
+	const char *unit;           /* "seconds", "connections"; in messages */
 };
 
 typedef void conf_report_fn(void *context, const char *file, unsigned line, const char *message);
@@ -41,15 +41,15 @@ int conf_preset(const struct conf_key *keys, size_t key_count, void *values);
 /**
  * conf_parse() - read one file's text into @values, which conf_preset() has filled
  *
- * Reported, each with its line and what to write instead: an unknown section or key (with the nearest
- * known one), a key given twice, a value that is missing, does not parse or is out of range, a line
- * without '=', a line before the first section or too long, bytes that are no text. All are reported,
- * and every good line still counts (of a key given twice the first).
+ * Reported, each with its line and what to write instead: an unknown section or key (with the
+ * nearest known one), a key given twice, a value that is missing, does not parse or is out of
+ * range, a line without '=', a line before the first section or too long, bytes that are no text.
+ * All are reported, and every good line still counts (of a key given twice the first).
  *
  * Return: 0; -EINVAL if anything was reported; -ENOMEM.
  */
 int conf_parse(const struct conf_key *keys, size_t key_count, void *values, const char *file_name,
-               const char *text, size_t text_bytes, conf_report_fn *report, void *context);
+	       const char *text, size_t text_bytes, conf_report_fn *report, void *context);
 
 /* Free the texts in @values. */
 void conf_done(const struct conf_key *keys, size_t key_count, void *values);

@@ -10,9 +10,9 @@
  *     list_for_each(node, &idle)
  *             conn_look(container_of(node, struct conn, idle_node));
  *
- * A list is a ring through its head. A node that is on no list points at itself: list_remove() leaves
- * it so, list_node_init() makes it so, and list_linked() tells. Adding a node that is on a list is a bug
- * and asserts; so a node must be initialised before its first use.
+ * A list is a ring through its head. A node that is on no list points at itself: list_remove()
+ * leaves it so, list_node_init() makes it so, and list_linked() tells. Adding a node that is on a
+ * list is a bug and asserts; so a node must be initialised before its first use.
  */
 #pragma once
 

@@ -59,8 +59,8 @@ int log_level_parse(const char *text, enum log_level *ret_level)
 	return -EINVAL;
 }
 
-/* systemd.exec(5), $JOURNAL_STREAM: device and inode of the stream it connected. stderr may have been
- * redirected since, so compare. */
+/* systemd.exec(5), $JOURNAL_STREAM: device and inode of the stream it connected. stderr may have
+ * been redirected since, so compare. */
 static void log_find_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

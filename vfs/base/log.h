@@ -9,10 +9,11 @@
  * priority, "<4>..."; otherwise with the time in UTC and the level. Longer lines than
  * LOG_LINE_BYTES_MAX are cut and end in "...".
  *
- * No client can fill the disk: each call site writes at most LOG_SITE_LINES_PER_S lines in a second,
- * and the rest is counted and told in one line ("12 similar lines suppressed (from FILE:LINE)") ahead of
- * the first line of any kind in a later second, or by log_flush(). What is bounded anyway and must be complete,
- * such as the mistakes in a configuration, goes through log_always().
+ * No client can fill the disk: each call site writes at most LOG_SITE_LINES_PER_S lines in a
+ * second, and the rest is counted and told in one line ("12 similar lines suppressed (from
+ * FILE:LINE)") ahead of the first line of any kind in a later second, or by log_flush(). What is
+ * bounded anyway and must be complete, such as the mistakes in a configuration, goes through
+ * log_always().
  *
  * All functions may be called from any thread, none from a signal handler. errno is preserved.
  * Call sites must not be in code that is unloaded (dlclose).
@@ -79,8 +80,8 @@ int log_level_parse(const char *text, enum log_level *ret_level);
 __attribute__((format(printf, 3, 4))) void log_write(struct log_site *site, enum log_level level,
 						     const char *format, ...);
 
-/* Tell what was suppressed in seconds that are over; @all: also in this one. For a timer, and before
- * the end of the program. */
+/* Tell what was suppressed in seconds that are over; @all: also in this one. For a timer, and
+ * before the end of the program. */
 void log_flush(bool all);
 
 /**
@@ -88,9 +89,9 @@ void log_flush(bool all);
  * @bytes, @bytes_count: any bytes; NULL with a count of 0 is fine
  * @to, @to_bytes:       where it goes, with a NUL; at least 8 bytes
  *
- * Printable ASCII stays; backslash and both quotes get a backslash; everything else becomes \xNN (also
- * what may be UTF-8: a terminal must not be told to write from right to left). What does not fit is
- * cut at a whole character and "..." follows.
+ * Printable ASCII stays; backslash and both quotes get a backslash; everything else becomes \xNN
+ * (also what may be UTF-8: a terminal must not be told to write from right to left). What does not
+ * fit is cut at a whole character and "..." follows.
  *
  * Return: @to.
  */
