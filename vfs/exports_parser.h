@@ -31,7 +31,8 @@ struct exports_parser {
 	bool line_is_text;  /* if not, that was reported, and what follows from it is not */
 
 	char word[EXPORTS_WORD_BYTES_MAX]; /* the word last read; its '(' may have become NUL */
-	bool table_full;                   /* has been reported */
+	unsigned report_count;
+	bool table_full; /* has been reported */
 	bool failed, out_of_memory;
 };
 
