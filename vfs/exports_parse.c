@@ -45,12 +45,15 @@ __attribute__((format(printf, 3, 0))) static void exports_report(struct exports_
 
 	if (severity == EXPORTS_ERROR)
 		parser->failed = true;
-	if (!parser->line_is_text || parser->report_count > EXPORTS_REPORTS_MAX)
+	if (!parser->line_is_text || parser->report_counts[severity] > EXPORTS_REPORTS_MAX)
 		return;
-	if (parser->report_count++ == EXPORTS_REPORTS_MAX) {
-		parser->report(parser->context, EXPORTS_ERROR, parser->file, parser->word_line,
-			       "More than 1000 mistakes: the rest is not reported. Is this an"
-			       " exports file?");
+	if (parser->report_counts[severity]++ == EXPORTS_REPORTS_MAX) {
+		parser->too_many_errors |= severity == EXPORTS_ERROR;
+		parser->report(parser->context, severity, parser->file, parser->word_line,
+			       severity == EXPORTS_ERROR
+				       ? "More than 1000 errors: the rest is not read. Is this an"
+					 " exports file?"
+				       : "More than 1000 warnings: the rest is not reported.");
 		return;
 	}
 	(void) vsnprintf(message, sizeof message, format, args);
@@ -324,6 +327,11 @@ static void finish_line(struct exports_parser *parser, struct exports_line *line
 	line->spec = (struct export_spec){ 0 };
 }
 
+static bool must_stop(const struct exports_parser *parser)
+{
+	return parser->out_of_memory || parser->too_many_errors;
+}
+
 static void parse_line(struct exports_parser *parser)
 {
 	struct exports_line line = { .defaults = export_options_default };
@@ -334,12 +342,11 @@ static void parse_line(struct exports_parser *parser)
 		parse_path(parser, &line);
 		for (;;) {
 			exports_skip_blanks(parser);
-			if (parser->out_of_memory || exports_at_line_end(parser) ||
-			    *parser->at == '#')
+			if (must_stop(parser) || exports_at_line_end(parser) || *parser->at == '#')
 				break;
 			parse_host(parser, &line);
 		}
-		if (!parser->out_of_memory)
+		if (!must_stop(parser))
 			finish_line(parser, &line);
 	}
 	export_spec_done(&line.spec);
@@ -387,7 +394,7 @@ int exports_parse(struct exports *exports, const char *file_name, const char *te
 		parser.at += 3; /* from editors on Windows */
 
 	exports_check_text(&parser);
-	while (parser.at < parser.end && !parser.out_of_memory)
+	while (parser.at < parser.end && !must_stop(&parser))
 		parse_line(&parser);
 	if (parser.out_of_memory)
 		return -ENOMEM;

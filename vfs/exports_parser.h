@@ -14,7 +14,8 @@
 
 enum {
 	EXPORTS_WORD_BYTES_MAX = 4096, /* of a host with its options; longer words are errors */
-	EXPORTS_REPORTS_MAX = 1000,    /* of one file; what has more is no exports file */
+	EXPORTS_REPORTS_MAX =
+		1000, /* of one file and severity; with more errors it is another file */
 	EXPORTS_MESSAGE_BYTES_MAX = 1024,
 	EXPORTS_EXCERPT_BYTES_MAX = 60, /* of what was written, in a message: use %.*s */
 };
@@ -30,10 +31,12 @@ struct exports_parser {
 	unsigned word_line; /* of the word last read: for reports */
 	bool line_is_text;  /* if not, that was reported, and what follows from it is not */
 
+	unsigned report_counts[EXPORTS_WARNING + 1]; /* by severity */
+
 	char word[EXPORTS_WORD_BYTES_MAX]; /* the word last read; its '(' may have become NUL */
-	unsigned report_count;
-	bool table_full; /* has been reported */
+	bool table_full;                   /* has been reported */
 	bool failed, out_of_memory;
+	bool too_many_errors; /* so the rest is not read */
 };
 
 __attribute__((format(printf, 2, 3))) void exports_error(struct exports_parser *parser,
