@@ -47,7 +47,9 @@ base_make()
 		tail -n 5 "$base.log"
 		die "debootstrap failed; the whole log is $base.log"
 	}
+	rm -f "$base.part/etc/apt/sources.list"
 	cp -a /etc/apt/sources.list* /etc/apt/apt.conf.d "$base.part/etc/apt/"
+	echo 'Dpkg::Use-Pty "0";' > "$base.part/etc/apt/apt.conf.d/90lodestore-test"
 	mv "$base.part" "$base"
 }
 
