@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export.c - the exports that are served: from a parsed line to an open root, and reloading.
+ *
+ * Always holds: table[] lists what is usable, each pointing to its line in `exports`. Both change only
+ * under exports_lock for writing. An export's memory lives as long as a file of it is cached.
+ */
+#include "vfs/export.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/stat.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "vfs/base/cleanup.h"
+#include "vfs/vfs_internal.h"
+
+enum {
+	EXPORT_ID_DERIVED = 1u << 31, /* set in ids made of the path; fsid=N has lower numbers */
+	EXPORT_PORT_RESERVED_MAX = 1023,
+	EXPORT_WHY_BYTES = 512,
+};
+
+struct vfs_export *vfs_export_ref(struct vfs_export *export)
+{
+	atomic_fetch_add(&export->refs, 1);
+	return export;
+}
+
+struct vfs_export *vfs_export_unref(struct vfs_export *export)
+{
+	if (export && atomic_fetch_sub(&export->refs, 1) == 1) {
+		close_fd(&export->root_fd);
+		free(export);
+	}
+	return NULL;
+}
+
+int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vfs **ret_vfs)
+{
+	struct vfs *vfs = calloc(1, sizeof *vfs);
+
+	assert(open_files_max > 0);
+	if (!vfs)
+		return -ENOMEM;
+	vfs->key = *key;
+	vfs->open_files_max = open_files_max;
+	pthread_rwlock_init(&vfs->exports_lock, NULL);
+	for (unsigned i = 0; i < VFS_SHARDS; i++) {
+		pthread_mutex_init(&vfs->shards[i].lock, NULL);
+		list_init(&vfs->shards[i].lru);
+	}
+	*ret_vfs = vfs;
+	return 0;
+}
+
+static void table_clear(struct vfs *vfs)
+{
+	for (size_t i = 0; i < vfs->table_count; i++) {
+		atomic_store(&vfs->table[i]->removed, true);
+		vfs->table[i]->spec = NULL;
+		vfs_export_unref(vfs->table[i]);
+	}
+	free(vfs->table);
+	vfs->table = NULL;
+	vfs->table_count = 0;
+}
+
+struct vfs *vfs_free(struct vfs *vfs)
+{
+	if (!vfs)
+		return NULL;
+	table_clear(vfs);
+	(void) vfs_sweep(vfs); /* every export is removed: this closes what is cached */
+	for (unsigned i = 0; i < VFS_SHARDS; i++)
+		pthread_mutex_destroy(&vfs->shards[i].lock);
+	exports_done(&vfs->exports);
+	pthread_rwlock_destroy(&vfs->exports_lock);
+	free(vfs);
+	return NULL;
+}
+
+static uint32_t export_id(const struct export_spec *spec)
+{
+	if (spec->fsid)
+		return spec->fsid;
+	return (uint32_t) XXH3_64bits(spec->path, strlen(spec->path)) | EXPORT_ID_DERIVED;
+}
+
+static bool is_mountpoint(const char *path)
+{
+	struct statx stat;
+
+	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &stat) == 0 &&
+	       (stat.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* Open an export's root and find out what it lies on. @why has room for EXPORT_WHY_BYTES. */
+static int export_open(struct vfs *vfs, const struct export_spec *spec,
+                       struct vfs_export **ret_export, char *why)
+{
+	AUTO(close_fd) int root_fd = -EBADF;
+	struct vfs_export *export;
+	const char *fs_why = "";
+	struct vfs_fs fs;
+	int r;
+
+	if (spec->mountpoint && !is_mountpoint(spec->mountpoint)) {
+		snprintf(why, EXPORT_WHY_BYTES, "nothing is mounted on %s, so %s is not exported."
+		         " Mount it; the next MOUNT request or a reload picks it up",
+		         spec->mountpoint, spec->path);
+		return -ENXIO;
+	}
+	root_fd = open(spec->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0) {
+		r = -errno;
+		snprintf(why, EXPORT_WHY_BYTES, "cannot open the directory %s: %s. Create it or"
+		         " mount what belongs there, or take the line out", spec->path, strerror(-r));
+		return r;
+	}
+	r = vfs_fs_probe(root_fd, spec->fsid, &fs, &fs_why);
+	if (r < 0) {
+		snprintf(why, EXPORT_WHY_BYTES, "%s cannot be exported: %s (%s)", spec->path, fs_why,
+		         strerror(-r));
+		return r;
+	}
+	export = calloc(1, sizeof *export);
+	if (!export)
+		return -ENOMEM;
+	atomic_store(&export->refs, 1);
+	export->id = export_id(spec);
+	export->fs = fs;
+	export->fsid = fs.identity ^ (uint64_t) export->id << 32;
+	export->root_fd = take_fd(&root_fd);
+	*ret_export = export;
+	return 0;
+}
+
+/* The root's handle, which also tells the mount and, on Btrfs, the subvolume. */
+static int export_root(struct vfs *vfs, struct vfs_export *export)
+{
+	struct file_handle probe = { .handle_bytes = 0 };
+	uint64_t mix;
+	int r;
+
+	if (name_to_handle_at(export->root_fd, "", &probe, &export->mount_id, AT_EMPTY_PATH) < 0 &&
+	    errno != EOVERFLOW)
+		return -errno;
+	r = vfs_handle_of(vfs, export, export->root_fd, &export->root_handle, &mix);
+	if (r == 0 && export->fs.has_subvolumes)
+		memcpy(&export->root_subvolume,
+		       export->root_handle.bytes + VFS_HANDLE_HEAD_BYTES + 8, 8);
+	return r;
+}
+
+static struct vfs_export *table_find(struct vfs_export **table, size_t count, uint32_t id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (table[i]->id == id)
+			return table[i];
+	return NULL;
+}
+
+static uint32_t next_serial(struct vfs *vfs)
+{
+	return atomic_fetch_add(&vfs->serial_last, 1) + 1;
+}
+
+/* Make one line usable: the export that is there already if it is the same place, else a new one. */
+static int export_bring_up(struct vfs *vfs, const struct export_spec *spec,
+                           struct vfs_export **table, size_t count,
+                           struct vfs_export **ret_export, char *why)
+{
+	struct vfs_export *export = NULL, *old;
+	int r;
+
+	why[0] = '\0';
+	old = table_find(table, count, export_id(spec));
+	if (old) {
+		snprintf(why, EXPORT_WHY_BYTES, "%s has the same id as %s:%u. Give both different"
+		         " numbers with fsid=N", spec->path, old->spec->file, old->spec->line);
+		return -EEXIST;
+	}
+	r = export_open(vfs, spec, &export, why);
+	if (r == 0)
+		r = export_root(vfs, export);
+	if (r < 0) {
+		if (!why[0])
+			snprintf(why, EXPORT_WHY_BYTES, "%s cannot be exported: %s", spec->path,
+			         strerror(-r));
+		vfs_export_unref(export);
+		return r;
+	}
+	old = table_find(vfs->table, vfs->table_count, export->id);
+	if (old && memcmp(&old->root_handle, &export->root_handle, sizeof old->root_handle) == 0 &&
+	    old->mount_id == export->mount_id) {
+		vfs_export_unref(export);
+		export = vfs_export_ref(old);
+	}
+	*ret_export = export;
+	return 0;
+}
+
+int vfs_exports_set(struct vfs *vfs, struct exports *exports, vfs_report_fn *report, void *context,
+                    size_t *ret_usable)
+{
+	struct vfs_export **table = calloc(exports->count + 1, sizeof *table);
+	struct exports old_exports;
+	char why[EXPORT_WHY_BYTES];
+	size_t count = 0;
+
+	if (!table) {
+		exports_done(exports);
+		return -ENOMEM;
+	}
+	pthread_rwlock_wrlock(&vfs->exports_lock);
+	for (size_t i = 0; i < exports->count; i++) {
+		const struct export_spec *spec = &exports->specs[i];
+
+		if (export_bring_up(vfs, spec, table, count, &table[count], why) < 0) {
+			report(context, EXPORTS_ERROR, spec, why);
+			continue;
+		}
+		if (!table[count]->fs.identity_lasts)
+			report(context, EXPORTS_WARNING, spec,
+			       "this file system's identity changes when it is mounted again, and"
+			       " clients' handles with it. fsid=N makes them last");
+		table[count++]->spec = spec; /* also for the messages about later lines */
+	}
+	for (size_t i = 0; i < count; i++) { /* kept ones survive the clearing by this reference */
+		struct vfs_export *export = table[i];
+
+		atomic_store(&export->serial, next_serial(vfs));
+	}
+	old_exports = vfs->exports;
+	for (size_t i = 0; i < vfs->table_count; i++) {
+		struct vfs_export *old = vfs->table[i];
+
+		if (!table_find(table, count, old->id) || table_find(table, count, old->id) != old) {
+			atomic_store(&old->removed, true);
+			old->spec = NULL;
+		}
+		vfs_export_unref(old);
+	}
+	free(vfs->table);
+	vfs->table = table;
+	vfs->table_count = count;
+	vfs->exports = *exports;
+	*exports = (struct exports){ 0 };
+	pthread_rwlock_unlock(&vfs->exports_lock);
+	exports_done(&old_exports);
+	*ret_usable = count;
+	return 0;
+}
+
+void vfs_exports_visit(struct vfs *vfs,
+                       void (*visit)(void *context, const struct export_spec *spec), void *context)
+{
+	pthread_rwlock_rdlock(&vfs->exports_lock);
+	for (size_t i = 0; i < vfs->exports.count; i++)
+		visit(context, &vfs->exports.specs[i]);
+	pthread_rwlock_unlock(&vfs->exports_lock);
+}
+
+struct vfs_export *vfs_export_by_id(struct vfs *vfs, uint32_t id)
+{
+	struct vfs_export *export;
+
+	pthread_rwlock_rdlock(&vfs->exports_lock);
+	export = table_find(vfs->table, vfs->table_count, id);
+	if (export)
+		vfs_export_ref(export);
+	pthread_rwlock_unlock(&vfs->exports_lock);
+	return export;
+}
+
+uint32_t vfs_export_serial(const struct vfs_export *export)
+{
+	return atomic_load_explicit(&export->serial, memory_order_relaxed);
+}
+
+uint32_t vfs_export_id(const struct vfs_export *export)
+{
+	return export->id;
+}
+
+int vfs_export_access(struct vfs *vfs, struct vfs_export *export,
+                      const struct export_address *client, const struct export_names *names,
+                      bool may_block, struct export_options *ret_options)
+{
+	const struct export_rule *rule;
+	int r = 0;
+
+	pthread_rwlock_rdlock(&vfs->exports_lock);
+	if (!export->spec)
+		r = -ESTALE;
+	else if (!may_block && export_needs_names(export->spec))
+		r = -EAGAIN;
+	if (r == 0) {
+		rule = export_match(export->spec, client, names);
+		if (rule)
+			*ret_options = rule->options;
+		else
+			r = -EACCES;
+	}
+	pthread_rwlock_unlock(&vfs->exports_lock);
+	return r;
+}
+
+/* ---- MOUNT ---- */
+
+/* The export of a line, with a reference; one that could not be served before is tried again. */
+static int export_of_spec(struct vfs *vfs, const char *path, struct vfs_export **ret_export,
+                          char *ret_below)
+{
+	const struct export_spec *spec;
+	struct vfs_export *export = NULL;
+	char why[EXPORT_WHY_BYTES];
+	const char *below;
+	int r = 0;
+
+	pthread_rwlock_wrlock(&vfs->exports_lock);
+	spec = exports_find_path(&vfs->exports, path, &below);
+	if (!spec)
+		r = -ENOENT;
+	else
+		snprintf(ret_below, VFS_MOUNT_PATH_BYTES_MAX + 1, "%s", below);
+	if (r == 0)
+		export = table_find(vfs->table, vfs->table_count, export_id(spec));
+	if (r == 0 && (!export || export->spec != spec)) {
+		export = NULL;
+		if (vfs->table_count < vfs->exports.count)
+			r = export_bring_up(vfs, spec, vfs->table, vfs->table_count, &export, why);
+		if (r == 0 && export) {
+			export->spec = spec;
+			atomic_store(&export->serial, next_serial(vfs));
+			vfs->table[vfs->table_count++] = export; /* the reference goes along */
+		} else {
+			r = -ESTALE;
+		}
+	}
+	if (r == 0)
+		*ret_export = vfs_export_ref(export);
+	pthread_rwlock_unlock(&vfs->exports_lock);
+	return r;
+}
+
+/* Below the root by components, never out of it, never through a link or onto another mount. */
+static int open_below(const struct vfs_export *export, const char *below)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	long fd = syscall(SYS_openat2, export->root_fd, below[0] ? below : ".", &how, sizeof how);
+
+	if (fd < 0 && errno == ELOOP)
+		return -ENOTDIR;
+	return fd < 0 ? -errno : (int) fd;
+}
+
+int vfs_mount(struct vfs *vfs, const char *path, const struct export_address *client,
+              unsigned client_port, const struct export_names *names, struct vfs_file **ret_file,
+              struct export_options *ret_options)
+{
+	char below[VFS_MOUNT_PATH_BYTES_MAX + 1];
+	struct export_options options;
+	struct vfs_export *export;
+	int fd, r;
+
+	if (strlen(path) > VFS_MOUNT_PATH_BYTES_MAX)
+		return -ENAMETOOLONG;
+	r = export_of_spec(vfs, path, &export, below);
+	if (r < 0)
+		return r;
+	r = vfs_export_access(vfs, export, client, names, true, &options);
+	if (r == 0 && options.secure && client_port > EXPORT_PORT_RESERVED_MAX)
+		r = -EPERM;
+	if (r == 0) {
+		fd = open_below(export, below);
+		r = fd < 0 ? fd : vfs_file_adopt(vfs, export, fd, VFS_OPEN_PATH, ret_file);
+	}
+	if (r == 0)
+		*ret_options = options;
+	vfs_export_unref(export);
+	return r;
+}

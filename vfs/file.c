@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file.c - the cache of open files: from a wire handle to a descriptor.
+ *
+ * Always holds: a file in the hash has one reference for being there. Seen under the shard's lock, a
+ * count of one therefore means that nobody uses the file and nobody can begin to.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vfs/base/cleanup.h"
+#include "vfs/vfs_internal.h"
+
+enum {
+	EVICT_BATCH = 16,        /* closed at once when descriptors run out */
+	EVICT_LOOK_MAX = 32,     /* looked at in one shard before going on to the next */
+	SWEEP_IDLE_MS = 60000,   /* an unused file is closed after this */
+	SWEEP_DIRTY_MS = 5000,   /* UNSTABLE data is flushed after this, asked or not */
+	SUBVOLUME_SHIFT = 40,    /* attr.c: fileid */
+};
+
+union kernel_handle {
+	struct file_handle handle;
+	uint8_t bytes[sizeof(struct file_handle) + VFS_HANDLE_KERNEL_BYTES_MAX];
+};
+
+uint64_t vfs_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static struct vfs_shard *shard_of(struct vfs *vfs, uint64_t hash)
+{
+	return &vfs->shards[hash % VFS_SHARDS];
+}
+
+static struct vfs_file **bucket_of(struct vfs_shard *shard, uint64_t hash)
+{
+	return &shard->buckets[hash / VFS_SHARDS % VFS_SHARD_BUCKETS];
+}
+
+static void file_free(struct vfs_file *file)
+{
+	assert(!group_commit_busy(&file->gate));
+	close_fd(&file->fd);
+	atomic_fetch_sub(&file->vfs->open_files, 1);
+	vfs_export_unref(file->export);
+	pthread_mutex_destroy(&file->open_lock);
+	pthread_mutex_destroy(&file->set_lock);
+	pthread_mutex_destroy(&file->commit_lock);
+	free(file);
+}
+
+struct vfs_file *vfs_file_put(struct vfs_file *file)
+{
+	if (file && atomic_fetch_sub(&file->refs, 1) == 1)
+		file_free(file);
+	return NULL;
+}
+
+/* Under the shard's lock. The hash's reference goes to the caller. */
+static void unhash(struct vfs_shard *shard, struct vfs_file *file)
+{
+	struct vfs_file **slot = bucket_of(shard, vfs_handle_hash(file->handle.bytes,
+	                                                         file->handle.count));
+
+	assert(file->hashed);
+	while (*slot != file)
+		slot = &(*slot)->bucket_next;
+	*slot = file->bucket_next;
+	list_remove(&file->lru);
+	file->hashed = false;
+}
+
+/* Under the shard's lock. */
+static struct vfs_file *bucket_find(struct vfs_shard *shard, uint64_t hash, const uint8_t *wire,
+                                    size_t wire_bytes)
+{
+	struct vfs_file *file = *bucket_of(shard, hash);
+
+	while (file && (file->handle.count != wire_bytes ||
+	                memcmp(file->handle.bytes, wire, wire_bytes) != 0))
+		file = file->bucket_next;
+	return file;
+}
+
+int vfs_file_find(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes,
+                  struct vfs_file **ret_file)
+{
+	uint64_t hash = vfs_handle_hash(wire, wire_bytes);
+	struct vfs_shard *shard = shard_of(vfs, hash);
+	struct vfs_file *file, *stale = NULL;
+
+	pthread_mutex_lock(&shard->lock);
+	file = bucket_find(shard, hash, wire, wire_bytes);
+	if (file && atomic_load(&file->export->removed)) {
+		unhash(shard, file); /* the export may have come back as another */
+		stale = file;
+		file = NULL;
+	}
+	if (file) {
+		atomic_fetch_add(&file->refs, 1);
+		list_remove(&file->lru);
+		list_add_tail(&shard->lru, &file->lru);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	vfs_file_put(stale);
+	if (!file)
+		return -EAGAIN;
+	atomic_store_explicit(&file->used_ms, vfs_now_ms(), memory_order_relaxed);
+	atomic_fetch_add_explicit(&vfs->hits, 1, memory_order_relaxed);
+	*ret_file = file;
+	return 0;
+}
+
+/* Nobody uses it, its data is on disk (or it has no name any more). Under the shard's lock. */
+static bool evictable(const struct vfs_file *file)
+{
+	return atomic_load(&file->refs) == 1 && !atomic_load(&file->dirty);
+}
+
+static unsigned evict_from(struct vfs_shard *shard, unsigned count_max)
+{
+	struct vfs_file *out[EVICT_BATCH];
+	unsigned out_count = 0, looked = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	list_for_each_safe(node, &shard->lru) {
+		struct vfs_file *file = container_of(node, struct vfs_file, lru);
+
+		if (out_count == count_max || ++looked > EVICT_LOOK_MAX)
+			break;
+		if (!evictable(file))
+			continue;
+		unhash(shard, file);
+		out[out_count++] = file;
+	}
+	pthread_mutex_unlock(&shard->lock);
+	for (unsigned i = 0; i < out_count; i++)
+		vfs_file_put(out[i]);
+	return out_count;
+}
+
+static bool evict_some(struct vfs *vfs)
+{
+	unsigned evicted = 0;
+
+	for (unsigned i = 0; i < VFS_SHARDS && evicted < EVICT_BATCH; i++) {
+		unsigned hand = atomic_fetch_add(&vfs->evict_hand, 1) % VFS_SHARDS;
+
+		evicted += evict_from(&vfs->shards[hand], EVICT_BATCH - evicted);
+	}
+	atomic_fetch_add(&vfs->evicted, evicted);
+	return evicted > 0;
+}
+
+/* Reserve a descriptor of the cache's share. */
+static int reserve_open_file(struct vfs *vfs)
+{
+	if (atomic_fetch_add(&vfs->open_files, 1) < vfs->open_files_max || evict_some(vfs))
+		return 0;
+	atomic_fetch_sub(&vfs->open_files, 1);
+	atomic_fetch_add(&vfs->refused, 1);
+	return -ENFILE;
+}
+
+static struct vfs_file *file_new(struct vfs *vfs, struct vfs_export *export, int fd,
+                                 const struct vfs_handle *handle)
+{
+	struct vfs_file *file = calloc(1, sizeof *file);
+
+	if (!file)
+		return NULL;
+	atomic_store(&file->refs, 2); /* the hash's and the caller's */
+	file->fd = fd;
+	file->vfs = vfs;
+	file->export = vfs_export_ref(export);
+	file->handle = *handle;
+	atomic_store(&file->used_ms, vfs_now_ms());
+	pthread_mutex_init(&file->open_lock, NULL);
+	pthread_mutex_init(&file->set_lock, NULL);
+	pthread_mutex_init(&file->commit_lock, NULL);
+	return file;
+}
+
+/* Put @file into the hash, or find out that another thread was quicker: that one's is used then. */
+static struct vfs_file *file_insert(struct vfs *vfs, struct vfs_file *file)
+{
+	uint64_t hash = vfs_handle_hash(file->handle.bytes, file->handle.count);
+	struct vfs_shard *shard = shard_of(vfs, hash);
+	struct vfs_file *there;
+
+	pthread_mutex_lock(&shard->lock);
+	there = bucket_find(shard, hash, file->handle.bytes, file->handle.count);
+	if (there) {
+		atomic_fetch_add(&there->refs, 1);
+	} else {
+		file->bucket_next = *bucket_of(shard, hash);
+		*bucket_of(shard, hash) = file;
+		list_add_tail(&shard->lru, &file->lru);
+		file->hashed = true;
+	}
+	pthread_mutex_unlock(&shard->lock);
+	if (!there)
+		return file;
+	file_free(file);
+	return there;
+}
+
+static uint64_t subvolume_mix(const struct vfs_export *export, const uint8_t *kernel,
+                              size_t kernel_count)
+{
+	uint64_t subvolume;
+
+	/* Btrfs: objectid, root objectid, generation (fs/btrfs/export.h, struct btrfs_fid). */
+	if (!export->fs.has_subvolumes || kernel_count < 16)
+		return 0;
+	memcpy(&subvolume, kernel + 8, sizeof subvolume);
+	return (subvolume ^ export->root_subvolume) << SUBVOLUME_SHIFT;
+}
+
+int vfs_handle_of(const struct vfs *vfs, const struct vfs_export *export, int fd,
+                  struct vfs_handle *ret_handle, uint64_t *ret_mix)
+{
+	union kernel_handle kernel = { .handle.handle_bytes = VFS_HANDLE_KERNEL_BYTES_MAX };
+	struct vfs_handle_parts parts;
+	int mount_id;
+
+	if (name_to_handle_at(fd, "", &kernel.handle, &mount_id, AT_EMPTY_PATH) < 0)
+		return -errno;
+	if (mount_id != export->mount_id)
+		return -EXDEV;
+	parts = (struct vfs_handle_parts){
+		.export_id = export->id,
+		.fs_identity = export->fs.identity,
+		.kernel_type = (uint8_t) kernel.handle.handle_type,
+		.kernel_count = (uint8_t) kernel.handle.handle_bytes,
+		.kernel = kernel.handle.f_handle,
+	};
+	*ret_mix = subvolume_mix(export, parts.kernel, parts.kernel_count);
+	return vfs_handle_pack(&vfs->key, &parts, ret_handle);
+}
+
+/* Takes over @fd and a reserved place among the open files, also on failure. */
+static int file_make(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_open open,
+                     const struct vfs_handle *handle, uint64_t mix, struct vfs_file **ret_file)
+{
+	AUTO(close_fd) int owned = fd;
+	struct vfs_file *file;
+	struct stat stat;
+	int r = 0;
+
+	if (fstat(fd, &stat) < 0)
+		r = -errno;
+	else if (stat.st_nlink == 0)
+		r = -ESTALE;
+	file = r == 0 ? file_new(vfs, export, fd, handle) : NULL;
+	if (!file) {
+		atomic_fetch_sub(&vfs->open_files, 1);
+		return r < 0 ? r : -ENOMEM;
+	}
+	(void) take_fd(&owned);
+	file->type = vfs_type_of(stat.st_mode);
+	file->fileid_mix = mix;
+	atomic_store(&file->open, open);
+	*ret_file = file_insert(vfs, file);
+	atomic_fetch_add(&vfs->opened, 1);
+	return 0;
+}
+
+int vfs_file_adopt(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_open open,
+                   struct vfs_file **ret_file)
+{
+	AUTO(close_fd) int owned = fd;
+	struct vfs_handle handle;
+	uint64_t mix;
+	int r;
+
+	r = vfs_handle_of(vfs, export, fd, &handle, &mix);
+	if (r == 0 && vfs_file_find(vfs, handle.bytes, handle.count, ret_file) == 0)
+		return 0;
+	if (r == 0)
+		r = reserve_open_file(vfs);
+	return r < 0 ? r : file_make(vfs, export, take_fd(&owned), open, &handle, mix, ret_file);
+}
+
+static int open_by_parts(const struct vfs_export *export, const struct vfs_handle_parts *parts,
+                         int flags)
+{
+	union kernel_handle kernel = {
+		.handle.handle_bytes = parts->kernel_count,
+		.handle.handle_type = parts->kernel_type,
+	};
+	int fd;
+
+	memcpy(kernel.handle.f_handle, parts->kernel, parts->kernel_count);
+	fd = open_by_handle_at(export->root_fd, &kernel.handle, flags | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == EINVAL)) /* gone; another file system's shape */
+		return -ESTALE;
+	return fd < 0 ? -errno : fd;
+}
+
+/* As open_by_parts(), closing files of the cache if descriptors have run out. */
+static int open_patiently(struct vfs *vfs, const struct vfs_export *export,
+                          const struct vfs_handle_parts *parts, int flags)
+{
+	int fd = open_by_parts(export, parts, flags);
+
+	if ((fd == -EMFILE || fd == -ENFILE) && evict_some(vfs))
+		fd = open_by_parts(export, parts, flags);
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM) {
+		atomic_fetch_add(&vfs->refused, 1);
+		return -ENFILE;
+	}
+	return fd;
+}
+
+static int file_open_in(struct vfs *vfs, struct vfs_export *export,
+                        const struct vfs_handle_parts *parts, const struct vfs_handle *handle,
+                        struct vfs_file **ret_file)
+{
+	int fd, r;
+
+	if (parts->fs_identity != export->fs.identity)
+		return -ESTALE;
+	r = reserve_open_file(vfs);
+	if (r < 0)
+		return r;
+	fd = open_patiently(vfs, export, parts, O_PATH);
+	if (fd < 0) {
+		atomic_fetch_sub(&vfs->open_files, 1);
+		return fd;
+	}
+	return file_make(vfs, export, fd, VFS_OPEN_PATH, handle,
+	                 subvolume_mix(export, parts->kernel, parts->kernel_count), ret_file);
+}
+
+int vfs_file_open(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes,
+                  struct vfs_file **ret_file)
+{
+	struct vfs_handle_parts parts;
+	struct vfs_handle handle;
+	struct vfs_export *export;
+	int r;
+
+	if (vfs_file_find(vfs, wire, wire_bytes, ret_file) == 0)
+		return 0;
+	r = vfs_handle_parse(wire, wire_bytes, &parts);
+	if (r < 0)
+		return r;
+	r = vfs_handle_verify(&vfs->key, wire, wire_bytes);
+	if (r < 0)
+		return r;
+	export = vfs_export_by_id(vfs, parts.export_id);
+	if (!export)
+		return -ESTALE;
+	handle.count = (uint32_t) wire_bytes;
+	memcpy(handle.bytes, wire, wire_bytes);
+	r = file_open_in(vfs, export, &parts, &handle, ret_file);
+	vfs_export_unref(export);
+	return r;
+}
+
+bool vfs_file_is(const struct vfs_file *file, enum vfs_open open)
+{
+	return atomic_load(&file->open) >= open;
+}
+
+int vfs_file_need(struct vfs_file *file, enum vfs_open open)
+{
+	AUTO(close_fd) int fd = -EBADF;
+	struct vfs_handle_parts parts;
+	int flags = file->type == VFS_DIRECTORY ? O_RDONLY | O_DIRECTORY : O_RDONLY;
+	int r = 0;
+
+	assert(file->type == VFS_REGULAR || (file->type == VFS_DIRECTORY && open <= VFS_OPEN_READ));
+	if (vfs_file_is(file, open))
+		return 0;
+	if (open == VFS_OPEN_READ_WRITE)
+		flags = O_RDWR;
+	pthread_mutex_lock(&file->open_lock);
+	if (!vfs_file_is(file, open)) {
+		r = vfs_handle_parse(file->handle.bytes, file->handle.count, &parts);
+		assert(r == 0);
+		fd = open_patiently(file->vfs, file->export, &parts, flags | O_NONBLOCK);
+		/* Same number, another description: who uses the number sees one or the other. */
+		if (fd < 0)
+			r = fd;
+		else if (dup3(fd, file->fd, O_CLOEXEC) < 0)
+			r = -errno;
+		else
+			atomic_store(&file->open, open);
+	}
+	pthread_mutex_unlock(&file->open_lock);
+	return r;
+}
+
+int vfs_file_fd(const struct vfs_file *file)
+{
+	return file->fd;
+}
+
+const struct vfs_handle *vfs_file_handle(const struct vfs_file *file)
+{
+	return &file->handle;
+}
+
+struct vfs_export *vfs_file_export(const struct vfs_file *file)
+{
+	return file->export;
+}
+
+enum vfs_type vfs_file_type(const struct vfs_file *file)
+{
+	return file->type;
+}
+
+bool vfs_file_is_root(const struct vfs_file *file)
+{
+	const struct vfs_handle *root = &file->export->root_handle;
+
+	return file->handle.count == root->count &&
+	       memcmp(file->handle.bytes, root->bytes, root->count) == 0;
+}
+
+void vfs_file_forget_removed(struct vfs *vfs, const struct vfs_handle *handle)
+{
+	uint64_t hash = vfs_handle_hash(handle->bytes, handle->count);
+	struct vfs_shard *shard = shard_of(vfs, hash);
+	struct vfs_file *file;
+	struct stat stat;
+
+	pthread_mutex_lock(&shard->lock);
+	file = bucket_find(shard, hash, handle->bytes, handle->count);
+	if (file && (fstat(file->fd, &stat) < 0 || stat.st_nlink > 0))
+		file = NULL;
+	if (file)
+		unhash(shard, file);
+	pthread_mutex_unlock(&shard->lock);
+	vfs_file_put(file);
+}
+
+/* ---- sweeping ---- */
+
+/* What a sweep found to do for one file; it holds a reference. */
+struct sweep_find {
+	struct vfs_file *file;
+	bool flush; /* else: close */
+};
+
+static bool sweep_wants(struct vfs_file *file, uint64_t now_ms, struct sweep_find *find)
+{
+	struct stat stat;
+
+	*find = (struct sweep_find){ .file = file };
+	if (fstat(file->fd, &stat) == 0 && stat.st_nlink == 0)
+		return true; /* removed behind our back: give its space back */
+	if (atomic_load(&file->dirty)) {
+		find->flush = now_ms - atomic_load(&file->dirty_ms) > SWEEP_DIRTY_MS;
+		return find->flush;
+	}
+	return atomic_load(&file->refs) == 1 &&
+	       (atomic_load(&file->export->removed) ||
+	        now_ms - atomic_load(&file->used_ms) > SWEEP_IDLE_MS);
+}
+
+static unsigned sweep_shard(struct vfs_shard *shard, uint64_t now_ms, struct sweep_find *finds,
+                            unsigned count_max)
+{
+	unsigned count = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	list_for_each_safe(node, &shard->lru) {
+		struct vfs_file *file = container_of(node, struct vfs_file, lru);
+
+		if (count == count_max)
+			break;
+		if (!sweep_wants(file, now_ms, &finds[count]))
+			continue;
+		if (finds[count].flush)
+			atomic_fetch_add(&file->refs, 1);
+		else
+			unhash(shard, file);
+		count++;
+	}
+	pthread_mutex_unlock(&shard->lock);
+	return count;
+}
+
+int vfs_sweep(struct vfs *vfs)
+{
+	uint64_t now_ms = vfs_now_ms();
+	struct sweep_find finds[64];
+	int error = 0;
+
+	for (unsigned s = 0; s < VFS_SHARDS; s++) {
+		unsigned count = sweep_shard(&vfs->shards[s], now_ms, finds, ARRAY_COUNT(finds));
+
+		for (unsigned i = 0; i < count; i++) {
+			int r = finds[i].flush ? vfs_file_flush(finds[i].file) : 0;
+
+			error = r < 0 ? r : error;
+			vfs_file_put(finds[i].file);
+		}
+	}
+	return error;
+}
+
+void vfs_stats_get(struct vfs *vfs, struct vfs_stats *ret_stats)
+{
+	*ret_stats = (struct vfs_stats){
+		.opened = atomic_load(&vfs->opened),
+		.hits = atomic_load(&vfs->hits),
+		.evicted = atomic_load(&vfs->evicted),
+		.refused = atomic_load(&vfs->refused),
+		.open_files = atomic_load(&vfs->open_files),
+	};
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * identity.c - who a thread is, as the file system sees it.
+ *
+ * Raw system calls: glibc's setgroups() and the like change every thread of the process, which is just
+ * what must not happen here. setfsuid(2) takes the file-system capabilities away and gives them back by
+ * itself only when the process runs as root; a service with ambient capabilities does it by capset(2).
+ */
+#include "vfs/identity.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "vfs/base/cleanup.h"
+
+static const struct {
+	cap_value_t value;
+	const char *name;
+	bool of_file_system; /* dropped while acting as somebody who is not root */
+} identity_caps[] = {
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", true },
+	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", true },
+	{ CAP_CHOWN, "CAP_CHOWN", true },
+	{ CAP_FOWNER, "CAP_FOWNER", true },
+	{ CAP_FSETID, "CAP_FSETID", true },
+	{ CAP_MKNOD, "CAP_MKNOD", true },
+	{ CAP_SETUID, "CAP_SETUID", false },
+	{ CAP_SETGID, "CAP_SETGID", false },
+};
+
+static uid_t identity_server_uid;
+static gid_t identity_server_gid;
+static cap_t identity_caps_all, identity_caps_user;
+
+static __thread struct {
+	bool assumed;
+	struct vfs_cred cred;
+} identity_now;
+
+int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max)
+{
+	cap_t caps = cap_get_proc();
+	size_t used = 0;
+
+	if (!caps)
+		return -errno;
+	reterr_missing[0] = '\0';
+	for (size_t i = 0; i < ARRAY_COUNT(identity_caps); i++) {
+		cap_flag_value_t has = CAP_CLEAR;
+
+		if (cap_get_flag(caps, identity_caps[i].value, CAP_EFFECTIVE, &has) == 0 &&
+		    has == CAP_SET)
+			continue;
+		used += (size_t) snprintf(reterr_missing + used, missing_bytes_max - used, "%s%s",
+		                          used ? ", " : "", identity_caps[i].name);
+		assert(used < missing_bytes_max);
+	}
+	identity_server_uid = geteuid();
+	identity_server_gid = getegid();
+	identity_caps_all = caps;
+	identity_caps_user = cap_dup(caps);
+	for (size_t i = 0; identity_caps_user && i < ARRAY_COUNT(identity_caps); i++)
+		if (identity_caps[i].of_file_system)
+			cap_set_flag(identity_caps_user, CAP_EFFECTIVE, 1, &identity_caps[i].value,
+			             CAP_CLEAR);
+	if (!identity_caps_user)
+		return -ENOMEM;
+	return used ? -EPERM : 0;
+}
+
+static bool identity_same(const struct vfs_cred *cred)
+{
+	const struct vfs_cred *now = &identity_now.cred;
+
+	return now->uid == cred->uid && now->gid == cred->gid &&
+	       now->group_count == cred->group_count &&
+	       memcmp(now->groups, cred->groups, cred->group_count * sizeof cred->groups[0]) == 0;
+}
+
+/* These cannot fail with the capabilities that were checked at start; if one does all the same, going on
+ * would mean acting as the wrong user. setfsuid(-1) changes nothing and tells what is set. */
+static void identity_set(uid_t uid, gid_t gid, const uint32_t *groups, size_t group_count,
+                         cap_t caps)
+{
+	long groups_set, gid_set, uid_set;
+	int caps_set;
+
+	groups_set = syscall(SYS_setgroups, group_count, groups);
+	assert(groups_set == 0);
+	(void) syscall(SYS_setfsgid, gid);
+	gid_set = syscall(SYS_setfsgid, (gid_t) -1);
+	assert((gid_t) gid_set == gid);
+	(void) syscall(SYS_setfsuid, uid);
+	uid_set = syscall(SYS_setfsuid, (uid_t) -1);
+	assert((uid_t) uid_set == uid);
+	if (identity_server_uid != 0) {
+		caps_set = cap_set_proc(caps);
+		assert(caps_set == 0);
+	}
+}
+
+void vfs_identity_assume(const struct vfs_cred *cred)
+{
+	assert(cred->group_count <= VFS_GROUPS_MAX);
+	assert(identity_caps_user);
+	if (identity_now.assumed && identity_same(cred))
+		return;
+	identity_set(cred->uid, cred->gid, cred->groups, cred->group_count,
+	             cred->uid == 0 ? identity_caps_all : identity_caps_user);
+	identity_now.assumed = true;
+	identity_now.cred = *cred;
+}
+
+void vfs_identity_server(void)
+{
+	if (!identity_now.assumed)
+		return;
+	identity_set(identity_server_uid, identity_server_gid, NULL, 0, identity_caps_all);
+	identity_now.assumed = false;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loop.c - see loop.h.
+ *
+ * The letter box is a stack that posters push to with one compare-and-swap; the loop takes it whole and
+ * turns it round. The eventfd is written only while the loop may be asleep: `asleep` is set before the box
+ * is looked at for the last time, and a poster looks at it after pushing, so no letter is missed.
+ */
+#include "vfs/io/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "vfs/base/cleanup.h"
+
+enum { LOOP_RING_ENTRIES = 512 };
+
+struct loop {
+	struct ring *ring;
+	int wake_fd;
+	struct ring_op wake_op;
+	uint64_t wake_count;
+	_Atomic(struct loop_task *) posted;
+	atomic_bool asleep;
+	atomic_bool stop;
+	struct loop_task *turn_end, **turn_end_last;
+	uint64_t now_ms, tick_at_ms;
+	void (*tick)(void *context);
+	void *context;
+};
+
+static uint64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static void loop_woken(struct ring_op *op, int result)
+{
+	struct loop *loop = container_of(op, struct loop, wake_op);
+
+	(void) result;
+	if (!atomic_load(&loop->stop))
+		ring_read(loop->ring, &loop->wake_op, loop->wake_fd, &loop->wake_count,
+		          sizeof loop->wake_count);
+}
+
+int loop_open(void (*tick)(void *context), void *context, struct loop **ret_loop,
+              const char **reterr_hint)
+{
+	struct loop *loop = calloc(1, sizeof *loop);
+	int r;
+
+	*reterr_hint = "";
+	if (!loop)
+		return -ENOMEM;
+	loop->tick = tick;
+	loop->context = context;
+	loop->turn_end_last = &loop->turn_end;
+	loop->wake_op.done = loop_woken;
+	loop->wake_fd = eventfd(0, EFD_CLOEXEC);
+	r = loop->wake_fd < 0 ? -errno : ring_open(LOOP_RING_ENTRIES, &loop->ring, reterr_hint);
+	if (r < 0) {
+		loop_close(loop);
+		return r;
+	}
+	loop->now_ms = clock_ms();
+	ring_read(loop->ring, &loop->wake_op, loop->wake_fd, &loop->wake_count,
+	          sizeof loop->wake_count);
+	*ret_loop = loop;
+	return 0;
+}
+
+struct loop *loop_close(struct loop *loop)
+{
+	if (!loop)
+		return NULL;
+	atomic_store(&loop->stop, true);
+	if (loop->ring && loop->wake_op.in_flight) {
+		ring_cancel(loop->ring, &loop->wake_op);
+		while (ring_in_flight(loop->ring) > 0 && ring_run(loop->ring, 100) >= 0)
+			;
+	}
+	loop->ring = ring_close(loop->ring);
+	close_fd(&loop->wake_fd);
+	free(loop);
+	return NULL;
+}
+
+struct ring *loop_ring(struct loop *loop)
+{
+	return loop->ring;
+}
+
+uint64_t loop_now_ms(const struct loop *loop)
+{
+	return loop->now_ms;
+}
+
+static void loop_wake(struct loop *loop)
+{
+	static const uint64_t one = 1;
+
+	if (atomic_exchange(&loop->asleep, false))
+		(void) !write(loop->wake_fd, &one, sizeof one);
+}
+
+void loop_post(struct loop *loop, struct loop_task *task)
+{
+	struct loop_task *head = atomic_load(&loop->posted);
+
+	assert(task->run);
+	do {
+		task->next = head;
+	} while (!atomic_compare_exchange_weak(&loop->posted, &head, task));
+	loop_wake(loop);
+}
+
+void loop_stop(struct loop *loop)
+{
+	atomic_store(&loop->stop, true);
+	loop_wake(loop);
+}
+
+void loop_turn_end(struct loop *loop, struct loop_task *task)
+{
+	assert(task->run);
+	task->next = NULL;
+	*loop->turn_end_last = task;
+	loop->turn_end_last = &task->next;
+}
+
+static void loop_run_posted(struct loop *loop)
+{
+	struct loop_task *task = atomic_exchange(&loop->posted, NULL);
+	struct loop_task *in_order = NULL;
+
+	while (task) { /* the newest lies on top: turn the stack round */
+		struct loop_task *next = task->next;
+
+		task->next = in_order;
+		in_order = task;
+		task = next;
+	}
+	while (in_order) {
+		struct loop_task *next = in_order->next;
+
+		in_order->run(in_order);
+		in_order = next;
+	}
+}
+
+/* Tasks may add further ones; they still belong to this turn. */
+static void loop_run_turn_end(struct loop *loop)
+{
+	while (loop->turn_end) {
+		struct loop_task *task = loop->turn_end;
+
+		loop->turn_end = task->next;
+		if (!loop->turn_end)
+			loop->turn_end_last = &loop->turn_end;
+		task->run(task);
+	}
+}
+
+static unsigned loop_wait_ms(struct loop *loop)
+{
+	atomic_store(&loop->asleep, true);
+	if (atomic_load(&loop->posted) || atomic_load(&loop->stop))
+		return 0;
+	return loop->tick_at_ms > loop->now_ms ? (unsigned) (loop->tick_at_ms - loop->now_ms) : 0;
+}
+
+int loop_run(struct loop *loop)
+{
+	int r = 0;
+
+	while (r >= 0 && !atomic_load(&loop->stop)) {
+		r = ring_run(loop->ring, loop_wait_ms(loop));
+		atomic_store(&loop->asleep, false);
+		loop->now_ms = clock_ms();
+		loop_run_posted(loop);
+		if (loop->now_ms >= loop->tick_at_ms) {
+			loop->tick_at_ms = loop->now_ms + LOOP_TICK_MS;
+			loop->tick(loop->context);
+		}
+		loop_run_turn_end(loop);
+	}
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names_internal.h - what names.c, create.c and setattr.c share.
+ */
+#pragma once
+
+#include "vfs/names.h"
+
+enum { VFS_FD_PATH_BYTES = 32 };
+
+/* "/proc/self/fd/N": the way to a file that only O_PATH has opened, for calls that know no AT_EMPTY_PATH. */
+void vfs_fd_path(int fd, char to[VFS_FD_PATH_BYTES]);
+
+/* A name to look up. -ENOENT: empty; -ENAMETOOLONG; -EINVAL: it has a slash. */
+int vfs_name_check(const char *name);
+
+/* names.c; takes over @fd, which may be a negative errno. */
+int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open open,
+                const struct vfs_set *set, const struct vfs_caller *caller,
+                struct vfs_file **ret_file);

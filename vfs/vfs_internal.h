@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vfs_internal.h - what vfs/'s own files share.
+ *
+ * Lock order: vfs->exports_lock, then a shard's lock, then a file's lock. No lock is held over a system
+ * call that may wait for a disk, except a file's open_lock and set_lock, which only blocking calls take.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "vfs/base/list.h"
+#include "vfs/fs.h"
+#include "vfs/group_commit.h"
+#include "vfs/io/loop.h"
+#include "vfs/vfs.h"
+
+enum { VFS_SHARDS = 64, VFS_SHARD_BUCKETS = 256 };
+
+struct vfs_export {
+	atomic_uint refs;    /* the table's, and one a cached file */
+	atomic_uint serial;  /* vfs_export_serial() */
+	atomic_bool removed; /* its files are stale from now on */
+	uint32_t id;
+	uint64_t fsid;
+	int root_fd; /* O_RDONLY; open_by_handle_at(2) starts here */
+	int mount_id;
+	struct vfs_fs fs;
+	struct vfs_handle root_handle;
+	uint64_t root_subvolume; /* file systems with subvolumes: the root's; else 0 */
+	const struct export_spec *spec; /* under exports_lock; NULL when removed */
+};
+
+/*
+ * A file that some handle named, kept open while it is used and a while longer. Owned by the cache; `refs`
+ * counts users, and only a file without users, clean and without a flush in flight, is closed.
+ */
+struct vfs_file {
+	atomic_uint refs;
+	atomic_uint open; /* enum vfs_open; grows under open_lock, with dup3() onto the same fd */
+	int fd;
+	enum vfs_type type;
+	struct vfs *vfs;
+	struct vfs_export *export;
+	uint64_t fileid_mix; /* see fileid in attr.c */
+	struct vfs_handle handle;
+
+	struct vfs_file *bucket_next; /* under the shard's lock */
+	struct list_node lru;         /* under the shard's lock; in the list while hashed */
+	bool hashed;                  /* under the shard's lock; the hash holds a reference */
+	atomic_uint_fast64_t used_ms; /* last use */
+
+	pthread_mutex_t open_lock; /* one opens at a time */
+	pthread_mutex_t set_lock;  /* a guard is checked and the attributes set in one go */
+
+	pthread_mutex_t commit_lock;
+	struct group_commit gate; /* under commit_lock */
+	struct ring_op flush_op;  /* of the loop that flushes; holds a reference */
+	struct loop *flush_loop;
+	struct loop_task flush_task;
+	atomic_bool dirty;
+	atomic_uint_fast64_t dirty_ms; /* since when */
+};
+
+struct vfs_shard {
+	pthread_mutex_t lock;
+	struct vfs_file *buckets[VFS_SHARD_BUCKETS];
+	struct list_node lru; /* the least recently used first */
+};
+
+struct vfs {
+	struct vfs_handle_key key;
+	unsigned open_files_max;
+	atomic_uint open_files;
+	atomic_uint evict_hand; /* the shard to evict from next */
+
+	pthread_rwlock_t exports_lock;
+	struct exports exports;      /* what the specs point into */
+	struct vfs_export **table;   /* usable exports; as many as specs at most */
+	size_t table_count;
+	atomic_uint serial_last;
+
+	struct vfs_shard shards[VFS_SHARDS];
+	atomic_uint_fast64_t opened, hits, evicted, refused;
+};
+
+/* export.c */
+struct vfs_export *vfs_export_ref(struct vfs_export *export);
+struct vfs_export *vfs_export_unref(struct vfs_export *export);
+/* With a reference, or NULL. */
+struct vfs_export *vfs_export_by_id(struct vfs *vfs, uint32_t id);
+
+/* file.c */
+uint64_t vfs_now_ms(void);
+
+/**
+ * vfs_file_adopt() - put an open descriptor into the cache under its handle
+ * @fd: taken over, also on failure
+ *
+ * Return: 0 with a reference in *ret_file (that of the file already cached, if there is one);
+ *         -EXDEV if the descriptor lies on another mount than the export's root.
+ */
+int vfs_file_adopt(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_open open,
+                   struct vfs_file **ret_file);
+
+/* The handle of an open file below an export, and its mix for fileids. */
+int vfs_handle_of(const struct vfs *vfs, const struct vfs_export *export, int fd,
+                  struct vfs_handle *ret_handle, uint64_t *ret_mix);
+
+/* A name went away: if it was the file's last, let go of it as soon as nobody uses it. */
+void vfs_file_forget_removed(struct vfs *vfs, const struct vfs_handle *handle);
+
+/* attr.c */
+struct stat;
+enum vfs_type vfs_type_of(mode_t mode);
+void vfs_attr_fill(const struct stat *stat, const struct vfs_export *export, uint64_t mix,
+                   struct vfs_attr *ret_attr);
+
+/* namespace.c: make a change of a directory's names durable. */
+int vfs_dir_sync(struct vfs_file *dir, const struct vfs_caller *caller);
+/* The root of an export, for vfs_lookup("..") and vfs_mount(). */
+bool vfs_is_below_root(const struct vfs_export *export, int dir_fd);
