@@ -138,13 +138,15 @@ def tree():
     return path
 
 
-@pytest.fixture
+def _run_client(*argv, seconds=120, prefix=(), text=True):
+    done = subprocess.run([*prefix, *argv], stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=seconds, check=False)
+    assert done.returncode == 0, (f"{' '.join(argv)}: status {done.returncode}\n"
+                                  f"{done.stdout[-2000:]!r}\n{done.stderr[-2000:]!r}")
+    return done.stdout.decode("utf-8", "replace") if text else done.stdout
+
+
+@pytest.fixture(scope="session")
 def run_client():
-    """Run a client program on the host side; its output, and a failure if it fails."""
-    def run(*argv, seconds=120, prefix=(), text=True):
-        done = subprocess.run([*prefix, *argv], stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=seconds, check=False)
-        assert done.returncode == 0, (f"{' '.join(argv)}: status {done.returncode}\n"
-                                      f"{done.stdout[-2000:]!r}\n{done.stderr[-2000:]!r}")
-        return done.stdout.decode("utf-8", "replace") if text else done.stdout
-    return run
+    """Run a client program on the host's side; its output, and a failure if it fails."""
+    return _run_client
