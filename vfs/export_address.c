@@ -31,13 +31,13 @@ bool export_address_is_ipv4(const struct export_address *address)
 }
 
 const char *export_address_print(const struct export_address *address,
-				 char to[EXPORT_ADDRESS_TEXT_BYTES])
+                                 char to[EXPORT_ADDRESS_TEXT_BYTES])
 {
 	const char *printed;
 
 	if (export_address_is_ipv4(address))
 		printed = inet_ntop(AF_INET, address->bytes + sizeof ipv4_prefix, to,
-				    EXPORT_ADDRESS_TEXT_BYTES);
+		                    EXPORT_ADDRESS_TEXT_BYTES);
 	else
 		printed = inet_ntop(AF_INET6, address->bytes, to, EXPORT_ADDRESS_TEXT_BYTES);
 	assert(printed == to);

@@ -23,4 +23,4 @@ bool export_address_is_ipv4(const struct export_address *address);
 
 /* IPv4-mapped addresses print as IPv4. Returns @to. */
 const char *export_address_print(const struct export_address *address,
-				 char to[EXPORT_ADDRESS_TEXT_BYTES]);
+                                 char to[EXPORT_ADDRESS_TEXT_BYTES]);

@@ -93,7 +93,7 @@ enum exports_severity {
 
 /* Told of every mistake in order. @message has no newline, and says what to write instead. */
 typedef void exports_report_fn(void *context, enum exports_severity severity, const char *file,
-			       unsigned line, const char *message);
+                               unsigned line, const char *message);
 
 /**
  * exports_parse() - add what one file says to a table
@@ -110,12 +110,12 @@ typedef void exports_report_fn(void *context, enum exports_severity severity, co
  *         is good for the mistakes of more files, and for exports_done().
  */
 int exports_parse(struct exports *exports, const char *file_name, const char *text,
-		  size_t text_bytes, exports_report_fn *report, void *context);
+                  size_t text_bytes, exports_report_fn *report, void *context);
 
 /* exports_parse() for one line given as --export "DIR HOST(OPTIONS)", with "--export" as the file's
  * name. A line without a directory is an error. */
 int exports_parse_line(struct exports *exports, const char *line, exports_report_fn *report,
-		       void *context);
+                       void *context);
 
 /* Frees everything inside; the structure is as zeroed afterwards. */
 void exports_done(struct exports *exports);
@@ -126,7 +126,7 @@ struct export_names {
 	bool (*has_address)(void *context, const char *name, const struct export_address *address);
 	/* The name of @address, verified to resolve back to it: true and a name with its NUL. */
 	bool (*name_of)(void *context, const struct export_address *address, char *ret_name,
-			size_t name_bytes_max);
+	                size_t name_bytes_max);
 	void *context;
 };
 
@@ -139,12 +139,12 @@ bool export_needs_names(const struct export_spec *spec);
 /* The rule that counts for @client, or NULL if none matches. @names is not used when
  * export_needs_names() is false. Owned by @spec. */
 const struct export_rule *export_match(const struct export_spec *spec,
-				       const struct export_address *client,
-				       const struct export_names *names);
+                                       const struct export_address *client,
+                                       const struct export_names *names);
 
 /* The export of @path: the one whose path is the longest prefix of @path by whole components, or
  * NULL. @path is as a client sent it: slashes at its ends may be missing or doubled; with "." or
  * ".." components it is NULL. @ret_below: what follows the export's path, without leading slashes,
  * a pointer into @path ("" for the export itself). Takes time for @path, not for the table. */
 const struct export_spec *exports_find_path(const struct exports *exports, const char *path,
-					    const char **ret_below);
+                                            const char **ret_below);

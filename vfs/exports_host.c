@@ -89,23 +89,23 @@ static bool mask_address(struct export_address *address, unsigned bits)
 }
 
 static bool network_check_bits(struct exports_parser *parser, const char *text, const char *bits,
-			       bool is_ipv4, unsigned *ret_bits)
+                               bool is_ipv4, unsigned *ret_bits)
 {
 	if (bits_parse(bits, is_ipv4 ? 32 : ADDRESS_BITS, ret_bits))
 		return true;
 	if (is_ipv4 && netmask_parse(bits, ret_bits))
 		return true;
 	exports_error(parser,
-		      is_ipv4 ? "'%.*s' has no valid netmask. Write a number from 0 to 32 after the"
-				" '/', or a netmask such as 255.255.255.0."
-			      : "'%.*s' has no valid prefix. Write a number from 0 to 128 after the"
-				" '/'.",
-		      EXPORTS_EXCERPT_BYTES_MAX, text);
+	              is_ipv4 ? "'%.*s' has no valid netmask. Write a number from 0 to 32 after the"
+	                        " '/', or a netmask such as 255.255.255.0."
+	                      : "'%.*s' has no valid prefix. Write a number from 0 to 128 after the"
+	                        " '/'.",
+	              EXPORTS_EXCERPT_BYTES_MAX, text);
 	return false;
 }
 
 static bool network_parse(struct exports_parser *parser, const char *text, const char *slash,
-			  struct export_rule *rule)
+                          struct export_rule *rule)
 {
 	char address[EXPORT_ADDRESS_TEXT_BYTES], network[EXPORT_ADDRESS_TEXT_BYTES];
 	unsigned bits;
@@ -114,9 +114,9 @@ static bool network_parse(struct exports_parser *parser, const char *text, const
 	if (!strip_brackets(text, (size_t) (slash - text), address) ||
 	    export_address_parse(address, &rule->address) < 0) {
 		exports_error(parser,
-			      "'%.*s' is no network. Write an address before the '/', for example"
-			      " 10.0.0.0/24 or 2001:db8::/64.",
-			      EXPORTS_EXCERPT_BYTES_MAX, text);
+		              "'%.*s' is no network. Write an address before the '/', for example"
+		              " 10.0.0.0/24 or 2001:db8::/64.",
+		              EXPORTS_EXCERPT_BYTES_MAX, text);
 		return false;
 	}
 	is_ipv4 = !strchr(address, ':'); /* as it was written: ::ffff:10.0.0.0/120 counts of 128 */
@@ -124,9 +124,9 @@ static bool network_parse(struct exports_parser *parser, const char *text, const
 		return false;
 	if (!is_ipv4 && export_address_is_ipv4(&rule->address) && bits < IPV4_SHIFT_BITS) {
 		exports_error(parser,
-			      "'%.*s' is wider than all of IPv4. Write it the IPv4 way, for example"
-			      " 10.0.0.0/24.",
-			      EXPORTS_EXCERPT_BYTES_MAX, text);
+		              "'%.*s' is wider than all of IPv4. Write it the IPv4 way, for example"
+		              " 10.0.0.0/24.",
+		              EXPORTS_EXCERPT_BYTES_MAX, text);
 		return false;
 	}
 
@@ -134,10 +134,10 @@ static bool network_parse(struct exports_parser *parser, const char *text, const
 	rule->prefix_bits = is_ipv4 ? IPV4_SHIFT_BITS + bits : bits;
 	if (mask_address(&rule->address, rule->prefix_bits))
 		exports_warning(parser,
-				"'%.*s' has bits set behind its prefix. It is taken as %s/%u; write"
-				" that, or the address alone if one host is meant.",
-				EXPORTS_EXCERPT_BYTES_MAX, text,
-				export_address_print(&rule->address, network), bits);
+		                "'%.*s' has bits set behind its prefix. It is taken as %s/%u; write"
+		                " that, or the address alone if one host is meant.",
+		                EXPORTS_EXCERPT_BYTES_MAX, text,
+		                export_address_print(&rule->address, network), bits);
 	return true;
 }
 
@@ -240,14 +240,14 @@ static bool host_classify(struct exports_parser *parser, const char *text, struc
 }
 
 bool exports_host_parse(struct exports_parser *parser, const char *text,
-			struct export_rule *ret_rule)
+                        struct export_rule *ret_rule)
 {
 	struct export_rule rule = { 0 };
 
 	if (strlen(text) > EXPORT_HOST_BYTES_MAX) {
 		exports_error(parser,
-			      "The host '%.*s...' has more than %d bytes. Is a blank missing?",
-			      EXPORTS_EXCERPT_BYTES_MAX, text, EXPORT_HOST_BYTES_MAX);
+		              "The host '%.*s...' has more than %d bytes. Is a blank missing?",
+		              EXPORTS_EXCERPT_BYTES_MAX, text, EXPORT_HOST_BYTES_MAX);
 		return false;
 	}
 	if (!*text)

@@ -62,8 +62,8 @@ static bool pattern_matches(const char *pattern, const char *name)
 			star = pattern++;
 			star_name = name;
 		} else if ((*pattern == '?' && *name != '.') ||
-			   (*pattern &&
-			    tolower((unsigned char) *pattern) == tolower((unsigned char) *name))) {
+		           (*pattern &&
+		            tolower((unsigned char) *pattern) == tolower((unsigned char) *name))) {
 			pattern++;
 			name++;
 		} else if (star && *star_name != '.') {
@@ -79,8 +79,8 @@ static bool pattern_matches(const char *pattern, const char *name)
 }
 
 static const struct export_rule *match_host(const struct export_spec *spec,
-					    const struct export_address *client,
-					    const struct export_names *names)
+                                            const struct export_address *client,
+                                            const struct export_names *names)
 {
 	for (size_t i = 0; i < spec->rule_count; i++) {
 		const struct export_rule *rule = &spec->rules[i];
@@ -95,7 +95,7 @@ static const struct export_rule *match_host(const struct export_spec *spec,
 }
 
 static const struct export_rule *match_network(const struct export_spec *spec,
-					       const struct export_address *client)
+                                               const struct export_address *client)
 {
 	const struct export_rule *best = NULL;
 
@@ -110,8 +110,8 @@ static const struct export_rule *match_network(const struct export_spec *spec,
 }
 
 static const struct export_rule *match_pattern(const struct export_spec *spec,
-					       const struct export_address *client,
-					       const struct export_names *names)
+                                               const struct export_address *client,
+                                               const struct export_names *names)
 {
 	char name[NI_MAXHOST];
 	bool asked = false;
@@ -140,8 +140,8 @@ static const struct export_rule *match_any(const struct export_spec *spec)
 }
 
 const struct export_rule *export_match(const struct export_spec *spec,
-				       const struct export_address *client,
-				       const struct export_names *names)
+                                       const struct export_address *client,
+                                       const struct export_names *names)
 {
 	const struct export_rule *rule;
 

@@ -46,7 +46,7 @@ static bool names_has_address(void *context, const char *name, const struct expo
 }
 
 static bool names_name_of(void *context, const struct export_address *address, char *ret_name,
-			  size_t name_bytes_max)
+                          size_t name_bytes_max)
 {
 	struct sockaddr_in ipv4 = { .sin_family = AF_INET };
 	struct sockaddr_in6 ipv6 = { .sin6_family = AF_INET6 };
@@ -62,7 +62,7 @@ static bool names_name_of(void *context, const struct export_address *address, c
 		socket_address_bytes = sizeof ipv4;
 	}
 	if (getnameinfo(socket_address, socket_address_bytes, ret_name, (socklen_t) name_bytes_max,
-			NULL, 0, NI_NAMEREQD) != 0)
+	                NULL, 0, NI_NAMEREQD) != 0)
 		return false;
 	/* "10.0.0.1" as a name in a reverse entry would resolve to anything it says. */
 	if (export_address_parse(ret_name, &ignored) == 0)

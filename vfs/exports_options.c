@@ -143,15 +143,15 @@ static void option_unknown(struct option_list *list, const char *name)
 	nearest = conf_nearest(name, names, ARRAY_COUNT(option_rows));
 	if (nearest)
 		return exports_error(list->parser, "There is no option '%.*s'. Did you mean '%s'?",
-				     EXPORTS_EXCERPT_BYTES_MAX, name, nearest);
+		                     EXPORTS_EXCERPT_BYTES_MAX, name, nearest);
 	exports_error(list->parser,
-		      "There is no option '%.*s'. lodestore-exports(5) lists them all.",
-		      EXPORTS_EXCERPT_BYTES_MAX, name);
+	              "There is no option '%.*s'. lodestore-exports(5) lists them all.",
+	              EXPORTS_EXCERPT_BYTES_MAX, name);
 }
 
 /* The row seen in this list that says the opposite of @row, or NULL. */
 static const struct option_row *option_opposite(const struct option_list *list,
-						const struct option_row *row)
+                                                const struct option_row *row)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(option_rows); i++) {
 		const struct option_row *other = &option_rows[i];
@@ -169,8 +169,8 @@ static void option_set_flag(struct option_list *list, const struct option_row *r
 
 	if (opposite)
 		return exports_error(list->parser,
-				     "'%s' and '%s' contradict each other. Keep one of the two.",
-				     opposite->name, row->name);
+		                     "'%s' and '%s' contradict each other. Keep one of the two.",
+		                     opposite->name, row->name);
 	*(bool *) ((char *) list->options + row->offset) = row->kind == OPTION_SET;
 }
 
@@ -196,10 +196,10 @@ static void option_set_id(struct option_list *list, const struct option_row *row
 	/* 2^32-1 is (uid_t) -1, which tells the kernel to change nothing. */
 	if (!option_number(value, 0, UINT32_MAX - 1, id))
 		exports_error(list->parser,
-			      "'%.*s' is no id for %s. Write a number from 0 to %" PRIu32
-			      ", for example %s=%d (nobody).",
-			      EXPORTS_EXCERPT_BYTES_MAX, value, row->name, UINT32_MAX - 1,
-			      row->name, EXPORT_ANON_ID_DEFAULT);
+		              "'%.*s' is no id for %s. Write a number from 0 to %" PRIu32
+		              ", for example %s=%d (nobody).",
+		              EXPORTS_EXCERPT_BYTES_MAX, value, row->name, UINT32_MAX - 1,
+		              row->name, EXPORT_ANON_ID_DEFAULT);
 }
 
 static void option_set_fsid(struct option_list *list, const char *value)
@@ -210,26 +210,26 @@ static void option_set_fsid(struct option_list *list, const char *value)
 
 	if (strcmp(value, "0") == 0 || strcmp(value, "root") == 0)
 		return exports_error(parser,
-				     "fsid=%s marks the root of NFSv4, and this server speaks"
-				     " NFSv3. Take it out.",
-				     value);
+		                     "fsid=%s marks the root of NFSv4, and this server speaks"
+		                     " NFSv3. Take it out.",
+		                     value);
 	if (!option_number(value, 1, UINT32_MAX, &fsid))
 		return exports_error(parser,
-				     "'%.*s' is no fsid. Write a number from 1 to %" PRIu32
-				     ", different for each directory (no UUID).",
-				     EXPORTS_EXCERPT_BYTES_MAX, value, UINT32_MAX);
+		                     "'%.*s' is no fsid. Write a number from 1 to %" PRIu32
+		                     ", different for each directory (no UUID).",
+		                     EXPORTS_EXCERPT_BYTES_MAX, value, UINT32_MAX);
 	if (list->spec->fsid && list->spec->fsid != fsid)
 		return exports_error(parser,
-				     "fsid=%" PRIu32 ", but fsid=%" PRIu32
-				     " for the same directory before. Keep one of the two.",
-				     fsid, list->spec->fsid);
+		                     "fsid=%" PRIu32 ", but fsid=%" PRIu32
+		                     " for the same directory before. Keep one of the two.",
+		                     fsid, list->spec->fsid);
 	other = exports_find_fsid(parser->exports, fsid);
 	if (other)
 		return exports_error(parser,
-				     "fsid=%" PRIu32 " belongs to '%.*s' already (%s:%u). Write"
-				     " another number.",
-				     fsid, EXPORTS_EXCERPT_BYTES_MAX, other->path, other->file,
-				     other->line);
+		                     "fsid=%" PRIu32 " belongs to '%.*s' already (%s:%u). Write"
+		                     " another number.",
+		                     fsid, EXPORTS_EXCERPT_BYTES_MAX, other->path, other->file,
+		                     other->line);
 	list->spec->fsid = fsid;
 }
 
@@ -245,15 +245,15 @@ static void option_set_mountpoint(struct option_list *list, const char *value)
 	}
 	if (value && (!exports_unescape(path) || path[0] != '/' || !export_path_normalise(path)))
 		return exports_error(parser,
-				     "'%.*s' is no path for mountpoint. Write an absolute path"
-				     " without '..', \\040 for a blank.",
-				     EXPORTS_EXCERPT_BYTES_MAX, value);
+		                     "'%.*s' is no path for mountpoint. Write an absolute path"
+		                     " without '..', \\040 for a blank.",
+		                     EXPORTS_EXCERPT_BYTES_MAX, value);
 	if (list->spec->mountpoint && strcmp(list->spec->mountpoint, path) != 0)
 		return exports_error(parser,
-				     "mountpoint is '%.*s', but was '%.*s' for the same directory"
-				     " before. Keep one of the two.",
-				     EXPORTS_EXCERPT_BYTES_MAX, path, EXPORTS_EXCERPT_BYTES_MAX,
-				     list->spec->mountpoint);
+		                     "mountpoint is '%.*s', but was '%.*s' for the same directory"
+		                     " before. Keep one of the two.",
+		                     EXPORTS_EXCERPT_BYTES_MAX, path, EXPORTS_EXCERPT_BYTES_MAX,
+		                     list->spec->mountpoint);
 	free(list->spec->mountpoint);
 	list->spec->mountpoint = take_ptr(path);
 }
@@ -262,9 +262,9 @@ static void option_check_sec(struct option_list *list, const char *value)
 {
 	if (strcmp(value, "sys") != 0)
 		exports_error(list->parser,
-			      "sec=%.*s is not served: this server knows AUTH_SYS only. Write"
-			      " sec=sys, or nothing.",
-			      EXPORTS_EXCERPT_BYTES_MAX, value);
+		              "sec=%.*s is not served: this server knows AUTH_SYS only. Write"
+		              " sec=sys, or nothing.",
+		              EXPORTS_EXCERPT_BYTES_MAX, value);
 }
 
 static bool option_takes_value(const struct option_row *row)
@@ -274,16 +274,16 @@ static bool option_takes_value(const struct option_row *row)
 
 /* Is there a value if and only if @row takes one? */
 static bool option_check_value(struct option_list *list, const struct option_row *row,
-			       const char *value)
+                               const char *value)
 {
 	if (option_takes_value(row) && !value) {
 		exports_error(list->parser, "'%s' needs a value. Write %s=%s.", row->name,
-			      row->name, row->kind == OPTION_SEC ? "sys" : "N");
+		              row->name, row->kind == OPTION_SEC ? "sys" : "N");
 		return false;
 	}
 	if (row->kind <= OPTION_CLEAR && value) {
 		exports_error(list->parser, "'%s' takes no value. Write %s alone.", row->name,
-			      row->name);
+		              row->name);
 		return false;
 	}
 	return true;
@@ -307,10 +307,10 @@ static void option_apply(struct option_list *list, const struct option_row *row,
 		return;
 	case OPTION_NO_EFFECT:
 		return exports_warning(list->parser, "'%s' has no effect: %s. Take it out.",
-				       row->name, row->reason);
+		                       row->name, row->reason);
 	case OPTION_REFUSED:
 		return exports_error(list->parser, "'%s' is not supported. %s.", row->name,
-				     row->reason);
+		                     row->reason);
 	}
 }
 
@@ -322,7 +322,7 @@ static void option_parse(struct option_list *list, char *text)
 
 	if (!*text)
 		return exports_error(list->parser,
-				     "There is an empty option. Take one ',' out of the list.");
+		                     "There is an empty option. Take one ',' out of the list.");
 	if (value)
 		*value++ = '\0';
 	row = option_find(text);
@@ -339,7 +339,7 @@ static void option_parse(struct option_list *list, char *text)
 }
 
 void exports_options_parse(struct exports_parser *parser, char *text,
-			   struct export_options *options, struct export_spec *spec)
+                           struct export_options *options, struct export_spec *spec)
 {
 	struct option_list list = { .parser = parser, .options = options, .spec = spec };
 	char *option;

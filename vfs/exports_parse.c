@@ -38,8 +38,8 @@ struct exports_line {
 /* --- reports --- */
 
 __attribute__((format(printf, 3, 0))) static void exports_report(struct exports_parser *parser,
-								 enum exports_severity severity,
-								 const char *format, va_list args)
+                                                                 enum exports_severity severity,
+                                                                 const char *format, va_list args)
 {
 	char message[EXPORTS_MESSAGE_BYTES_MAX];
 
@@ -50,10 +50,10 @@ __attribute__((format(printf, 3, 0))) static void exports_report(struct exports_
 	if (parser->report_counts[severity]++ == EXPORTS_REPORTS_MAX) {
 		parser->too_many_errors |= severity == EXPORTS_ERROR;
 		parser->report(parser->context, severity, parser->file, parser->word_line,
-			       severity == EXPORTS_ERROR
-				       ? "More than 1000 errors: the rest is not read. Is this an"
-					 " exports file?"
-				       : "More than 1000 warnings: the rest is not reported.");
+		               severity == EXPORTS_ERROR
+		                       ? "More than 1000 errors: the rest is not read. Is this an"
+		                         " exports file?"
+		                       : "More than 1000 warnings: the rest is not reported.");
 		return;
 	}
 	(void) vsnprintf(message, sizeof message, format, args);
@@ -86,7 +86,7 @@ static void relative_path_error(struct exports_parser *parser, const struct expo
 
 	if (strncmp(path, "\xe2\x80", 2) == 0)
 		return exports_error(parser, "'%.*s' begins with a typographic quote. Write \".",
-				     EXPORTS_EXCERPT_BYTES_MAX, path);
+		                     EXPORTS_EXCERPT_BYTES_MAX, path);
 	if (line->indented || strchr(path, '('))
 		return exports_error(
 			parser,
@@ -94,7 +94,7 @@ static void relative_path_error(struct exports_parser *parser, const struct expo
 			" the line above, put '\\' at its end.",
 			EXPORTS_EXCERPT_BYTES_MAX, path);
 	exports_error(parser, "'%.*s' is no absolute path. Write '/%.*s'.",
-		      EXPORTS_EXCERPT_BYTES_MAX, path, EXPORTS_EXCERPT_BYTES_MAX, path);
+	              EXPORTS_EXCERPT_BYTES_MAX, path, EXPORTS_EXCERPT_BYTES_MAX, path);
 }
 
 /* Makes parser->word a path of the table's form. */
@@ -118,18 +118,18 @@ static bool check_path(struct exports_parser *parser, const struct exports_line 
 	for (const char *c = path; *c; c++) {
 		if ((unsigned char) *c < ' ' || *c == 0x7f) {
 			exports_error(parser,
-				      "The path has a control character. Rename the directory.");
+			              "The path has a control character. Rename the directory.");
 			return false;
 		}
 	}
 	if (!export_path_normalise(path)) {
 		exports_error(parser, "'%.*s' has a '..'. Write the path without it.",
-			      EXPORTS_EXCERPT_BYTES_MAX, path);
+		              EXPORTS_EXCERPT_BYTES_MAX, path);
 		return false;
 	}
 	if (strlen(path) > EXPORT_PATH_BYTES_MAX) {
 		exports_error(parser, "The path '%.*s...' has more than %d bytes.",
-			      EXPORTS_EXCERPT_BYTES_MAX, path, EXPORT_PATH_BYTES_MAX);
+		              EXPORTS_EXCERPT_BYTES_MAX, path, EXPORT_PATH_BYTES_MAX);
 		return false;
 	}
 	other = exports_find_exact(parser->exports, path);
@@ -155,7 +155,7 @@ static void parse_path(struct exports_parser *parser, struct exports_line *line)
 }
 
 static void add_rule(struct exports_parser *parser, struct exports_line *line,
-		     struct export_rule *rule)
+                     struct export_rule *rule)
 {
 	struct export_spec *spec = &line->spec;
 	struct export_rule *rules;
@@ -164,7 +164,7 @@ static void add_rule(struct exports_parser *parser, struct exports_line *line,
 	if (count == EXPORT_RULES_MAX) {
 		if (!line->too_many_rules)
 			exports_error(parser, "More than %d hosts. Write networks instead.",
-				      EXPORT_RULES_MAX);
+			              EXPORT_RULES_MAX);
 		line->too_many_rules = true;
 		free(rule->text);
 		return;
@@ -184,7 +184,7 @@ static void add_rule(struct exports_parser *parser, struct exports_line *line,
 
 /* "host (rw)": the blank makes it two hosts. */
 static void check_trap(struct exports_parser *parser, struct exports_line *line,
-		       const char *options)
+                       const char *options)
 {
 	if (parser->word[0] == '\0' && options && line->bare_host)
 		exports_warning(
@@ -200,21 +200,21 @@ static void check_trap(struct exports_parser *parser, struct exports_line *line,
 }
 
 static void parse_defaults(struct exports_parser *parser, struct exports_line *line,
-			   const char *options)
+                           const char *options)
 {
 	if (options)
 		return exports_error(parser,
-				     "'%.*s(' mixes two forms. Write '-OPTION,...' before the"
-				     " hosts, or 'HOST(OPTION,...)'.",
-				     EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+		                     "'%.*s(' mixes two forms. Write '-OPTION,...' before the"
+		                     " hosts, or 'HOST(OPTION,...)'.",
+		                     EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 	if (line->host_words > 0)
 		return exports_error(parser,
-				     "'%.*s' comes after a host. Put it right after the directory.",
-				     EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+		                     "'%.*s' comes after a host. Put it right after the directory.",
+		                     EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 	if (parser->word[1] == '\0')
 		return exports_error(parser,
-				     "No option follows the '-'. Write '-OPTION,...' without a"
-				     " blank.");
+		                     "No option follows the '-'. Write '-OPTION,...' without a"
+		                     " blank.");
 	exports_options_parse(parser, parser->word + 1, &line->defaults, &line->spec);
 }
 
@@ -279,9 +279,9 @@ static void check_duplicates(struct exports_parser *parser, const struct export_
 	for (size_t i = 1; i < spec->rule_count; i++) {
 		if (compare_hosts(sorted[i - 1], sorted[i]) == 0)
 			exports_warning(parser,
-					"The host '%.*s' is named twice; the first one's options"
-					" count. Take the second out.",
-					EXPORTS_EXCERPT_BYTES_MAX, sorted[i]->text);
+			                "The host '%.*s' is named twice; the first one's options"
+			                " count. Take the second out.",
+			                EXPORTS_EXCERPT_BYTES_MAX, sorted[i]->text);
 	}
 }
 
@@ -291,11 +291,11 @@ static void no_host_error(struct exports_parser *parser, const struct export_spe
 
 	if (parenthesis && spec->path[strlen(spec->path) - 1] == ')')
 		return exports_error(parser,
-				     "'%.*s' was read as a directory, without hosts. Put a blank"
-				     " before the host or parenthesis: '%.*s *%.*s' for everybody.",
-				     EXPORTS_EXCERPT_BYTES_MAX, spec->path,
-				     (int) (parenthesis - spec->path), spec->path,
-				     EXPORTS_EXCERPT_BYTES_MAX, parenthesis);
+		                     "'%.*s' was read as a directory, without hosts. Put a blank"
+		                     " before the host or parenthesis: '%.*s *%.*s' for everybody.",
+		                     EXPORTS_EXCERPT_BYTES_MAX, spec->path,
+		                     (int) (parenthesis - spec->path), spec->path,
+		                     EXPORTS_EXCERPT_BYTES_MAX, parenthesis);
 	exports_error(
 		parser,
 		"No host is named for '%.*s', which exports(5) takes for everybody. If that is"
@@ -315,7 +315,7 @@ static void finish_line(struct exports_parser *parser, struct exports_line *line
 	if (parser->exports->count == EXPORTS_MAX) {
 		if (!parser->table_full)
 			exports_error(parser, "More than %d directories. Take some out.",
-				      EXPORTS_MAX);
+			              EXPORTS_MAX);
 		parser->table_full = true;
 		return;
 	}
@@ -370,7 +370,7 @@ static const char *add_file(struct exports *exports, const char *file_name)
 }
 
 int exports_parse(struct exports *exports, const char *file_name, const char *text,
-		  size_t text_bytes, exports_report_fn *report, void *context)
+                  size_t text_bytes, exports_report_fn *report, void *context)
 {
 	static const char byte_order_mark[] = "\xef\xbb\xbf";
 	struct exports_parser parser = {
@@ -402,7 +402,7 @@ int exports_parse(struct exports *exports, const char *file_name, const char *te
 }
 
 int exports_parse_line(struct exports *exports, const char *line, exports_report_fn *report,
-		       void *context)
+                       void *context)
 {
 	static const char file_name[] = "--export";
 	size_t count_before = exports->count;

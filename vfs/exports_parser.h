@@ -40,9 +40,9 @@ struct exports_parser {
 };
 
 __attribute__((format(printf, 2, 3))) void exports_error(struct exports_parser *parser,
-							 const char *format, ...);
+                                                         const char *format, ...);
 __attribute__((format(printf, 2, 3))) void exports_warning(struct exports_parser *parser,
-							   const char *format, ...);
+                                                           const char *format, ...);
 
 /* --- exports_words.c --- */
 
@@ -77,13 +77,13 @@ extern const struct export_options export_options_default;
  * Every mistake is reported, and every good option counts.
  */
 void exports_options_parse(struct exports_parser *parser, char *list,
-			   struct export_options *options, struct export_spec *spec);
+                           struct export_options *options, struct export_spec *spec);
 
 /* --- exports_host.c --- */
 
 /* Sets kind, address, prefix_bits and text of @ret_rule: true, or false after a report. */
 bool exports_host_parse(struct exports_parser *parser, const char *text,
-			struct export_rule *ret_rule);
+                        struct export_rule *ret_rule);
 
 /* --- exports_table.c --- */
 

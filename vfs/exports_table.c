@@ -171,7 +171,7 @@ static uint64_t fsid_hash_of(const struct export_spec *spec)
 
 /* Makes @index good for one spec more than the table has. */
 static int index_reserve(const struct exports *exports, struct export_index *index,
-			 uint64_t (*hash_of)(const struct export_spec *spec))
+                         uint64_t (*hash_of)(const struct export_spec *spec))
 {
 	struct export_index wider = {
 		.slot_count = index->slot_count ? index->slot_count * 2 : INDEX_SLOTS_MIN,
@@ -194,7 +194,7 @@ static int index_reserve(const struct exports *exports, struct export_index *ind
 }
 
 static struct export_spec *find_hashed(const struct exports *exports, uint64_t hash,
-				       const char *path, const char *end)
+                                       const char *path, const char *end)
 {
 	const struct export_index *index = &exports->by_path;
 	struct export_spec *spec;
@@ -232,7 +232,7 @@ struct export_spec *exports_find_fsid(const struct exports *exports, uint32_t fs
 }
 
 const struct export_spec *exports_find_path(const struct exports *exports, const char *path,
-					    const char **ret_below)
+                                            const char **ret_below)
 {
 	const char *at = path, *end = path + strlen(path), *component;
 	const struct export_spec *spec, *found;

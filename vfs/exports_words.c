@@ -91,7 +91,7 @@ static bool skip_false_continuation(struct exports_parser *parser)
 		return false;
 	parser->word_line = parser->line;
 	exports_error(parser, "There are blanks after the '\\', so the line does not continue. Take"
-			      " them out.");
+	                      " them out.");
 	next_line(parser, (size_t) (after - parser->at) + newline_bytes(parser, after));
 	return true;
 }
@@ -153,8 +153,8 @@ bool exports_read_path(struct exports_parser *parser)
 			parser->at++;
 		} else if (!word_add(parser, &word_bytes)) {
 			exports_error(parser, "The path '%.*s...' has more than %d bytes.",
-				      EXPORTS_EXCERPT_BYTES_MAX, parser->word,
-				      EXPORT_PATH_BYTES_MAX);
+			              EXPORTS_EXCERPT_BYTES_MAX, parser->word,
+			              EXPORT_PATH_BYTES_MAX);
 			while (!exports_at_line_end(parser))
 				parser->at++; /* the closing quote may be anywhere */
 			return false;
@@ -162,7 +162,7 @@ bool exports_read_path(struct exports_parser *parser)
 	}
 	if (quoted)
 		exports_error(parser, "The quote before '%.*s' is not closed. Write \"PATH\".",
-			      EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+		              EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 	return !quoted;
 }
 
@@ -181,20 +181,20 @@ static bool read_parenthesis(struct exports_parser *parser, size_t *word_bytes)
 			parser->at++;
 		} else if (!word_add(parser, word_bytes)) {
 			exports_error(parser, "The options have more than %d bytes.",
-				      EXPORTS_WORD_BYTES_MAX);
+			              EXPORTS_WORD_BYTES_MAX);
 			skip_word(parser);
 			return false;
 		}
 	}
 	if (exports_at_line_end(parser) || *parser->at == '(') {
 		exports_error(parser, "'%.*s' has no ')'. Write 'HOST(OPTION,...)'.",
-			      EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+		              EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 		skip_word(parser);
 		return false;
 	}
 	if (blanks)
 		exports_error(parser, "There are blanks between the parentheses. Write '%.*s)'.",
-			      EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+		              EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 	parser->at++;
 	return true;
 }
@@ -209,8 +209,8 @@ bool exports_read_host(struct exports_parser *parser, char **ret_options)
 	while (!at_word_end(parser) && *parser->at != '(' && *parser->at != ')') {
 		if (!word_add(parser, &word_bytes)) {
 			exports_error(parser,
-				      "'%.*s...' is too long for a host. Is a blank missing?",
-				      EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+			              "'%.*s...' is too long for a host. Is a blank missing?",
+			              EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 			skip_word(parser);
 			return false;
 		}
@@ -220,7 +220,7 @@ bool exports_read_host(struct exports_parser *parser, char **ret_options)
 		return true;
 	if (*parser->at == ')') {
 		exports_error(parser, "There is a ')' without a '(' after '%.*s'.",
-			      EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+		              EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 		skip_word(parser);
 		return false;
 	}
@@ -232,9 +232,9 @@ bool exports_read_host(struct exports_parser *parser, char **ret_options)
 	*ret_options = parser->word + host_bytes + 1;
 	if (!at_word_end(parser)) {
 		exports_error(parser,
-			      "There is text right after the ')' of '%.*s'. Put a blank between"
-			      " hosts.",
-			      EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+		              "There is text right after the ')' of '%.*s'. Put a blank between"
+		              " hosts.",
+		              EXPORTS_EXCERPT_BYTES_MAX, parser->word);
 		skip_word(parser);
 	}
 	return true;

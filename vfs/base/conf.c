@@ -51,7 +51,7 @@ struct conf_parser {
 };
 
 __attribute__((format(printf, 2, 3))) static void conf_error(struct conf_parser *parser,
-							     const char *format, ...)
+                                                             const char *format, ...)
 {
 	char message[CONF_MESSAGE_BYTES_MAX];
 	va_list args;
@@ -149,16 +149,16 @@ void conf_done(const struct conf_key *keys, size_t key_count, void *values)
 
 /* What one writes for @key instead of @value. */
 static void conf_value_error(struct conf_parser *parser, const struct conf_key *key,
-			     const char *value, const char *instead)
+                             const char *value, const char *instead)
 {
 	const char *comment = strstr(value, " #");
 
 	conf_error(parser, "'%.*s' is no valid value for '%s'. %s%s", CONF_EXCERPT_BYTES_MAX, value,
-		   key->name, instead, comment ? " A comment after a value begins with ' ;'." : "");
+	           key->name, instead, comment ? " A comment after a value begins with ' ;'." : "");
 }
 
 static void conf_set_number(struct conf_parser *parser, const struct conf_key *key,
-			    const char *value)
+                            const char *value)
 {
 	char instead[256];
 	uint64_t number;
@@ -170,10 +170,10 @@ static void conf_set_number(struct conf_parser *parser, const struct conf_key *k
 		return;
 	}
 	(void) snprintf(instead, sizeof instead,
-			"Write a whole number%s%s from %" PRIu64 " to %" PRIu64
-			", for example '%s = %" PRIu64 "'.",
-			key->unit ? " of " : "", key->unit ? key->unit : "", key->min, key->max,
-			key->name, key->preset);
+	                "Write a whole number%s%s from %" PRIu64 " to %" PRIu64
+	                ", for example '%s = %" PRIu64 "'.",
+	                key->unit ? " of " : "", key->unit ? key->unit : "", key->min, key->max,
+	                key->name, key->preset);
 	conf_value_error(parser, key, value, instead);
 }
 
@@ -188,15 +188,15 @@ static void conf_set_size(struct conf_parser *parser, const struct conf_key *key
 		return;
 	}
 	(void) snprintf(instead, sizeof instead,
-			"Write bytes, or with K, M, G or T after the number (powers of 1024), from"
-			" %s to %s, for example '%s = %s'.",
-			conf_size_print(key->min, min), conf_size_print(key->max, max), key->name,
-			conf_size_print(key->preset, preset));
+	                "Write bytes, or with K, M, G or T after the number (powers of 1024), from"
+	                " %s to %s, for example '%s = %s'.",
+	                conf_size_print(key->min, min), conf_size_print(key->max, max), key->name,
+	                conf_size_print(key->preset, preset));
 	conf_value_error(parser, key, value, instead);
 }
 
 static void conf_set_boolean(struct conf_parser *parser, const struct conf_key *key,
-			     const char *value)
+                             const char *value)
 {
 	static const char *const words[] = { "no", "yes", "false", "true", "off", "on", "0", "1" };
 
@@ -210,7 +210,7 @@ static void conf_set_boolean(struct conf_parser *parser, const struct conf_key *
 }
 
 static void conf_set_choice(struct conf_parser *parser, const struct conf_key *key,
-			    const char *value)
+                            const char *value)
 {
 	char instead[256] = "Write one of:";
 	size_t at = strlen(instead);
@@ -223,7 +223,7 @@ static void conf_set_choice(struct conf_parser *parser, const struct conf_key *k
 		}
 		if (at < sizeof instead)
 			at += (size_t) snprintf(instead + at, sizeof instead - at, " %s",
-						key->choices[i]);
+			                        key->choices[i]);
 	}
 	nearest = conf_nearest(value, key->choices, conf_choice_count(key));
 	if (nearest)
@@ -248,9 +248,9 @@ static void conf_set(struct conf_parser *parser, const struct conf_key *key, con
 {
 	if (!*value) {
 		conf_error(parser,
-			   "'%s' has no value. Write one after the '=', or take the line out to"
-			   " have the preset.",
-			   key->name);
+		           "'%s' has no value. Write one after the '=', or take the line out to"
+		           " have the preset.",
+		           key->name);
 		return;
 	}
 	switch (key->kind) {
@@ -279,14 +279,14 @@ static void conf_unknown_key(struct conf_parser *parser, const char *name)
 			candidates[count++] = parser->keys[i].name;
 		else if (strcasecmp(parser->keys[i].name, name) == 0)
 			return conf_error(parser, "'%s' belongs into section [%s], not into [%s].",
-					  name, parser->keys[i].section, parser->section);
+			                  name, parser->keys[i].section, parser->section);
 	}
 	nearest = conf_nearest(name, candidates, count);
 	if (nearest)
 		return conf_error(parser, "There is no key '%s' in [%s]. Did you mean '%s'?", name,
-				  parser->section, nearest);
+		                  parser->section, nearest);
 	conf_error(parser, "There is no key '%s' in [%s]. Take the line out.", name,
-		   parser->section);
+	           parser->section);
 }
 
 /* inih's handler; nonzero is success to inih, and we keep our own books. */
@@ -309,8 +309,8 @@ static int conf_handle(void *user, const char *section, const char *name, const 
 			continue;
 		if (parser->key_lines[i] > 0) {
 			conf_error(parser,
-				   "'%s' was given in line %u already. Keep one of the two.",
-				   key->name, parser->key_lines[i]);
+			           "'%s' was given in line %u already. Keep one of the two.",
+			           key->name, parser->key_lines[i]);
 			return 1;
 		}
 		parser->key_lines[i] = parser->line;
@@ -333,7 +333,7 @@ static void conf_enter_section(struct conf_parser *parser, const char *line)
 	after = end + 1 + strspn(end + 1, " \t");
 	if (*after && *after != ';' && *after != '#')
 		return conf_error(parser,
-				  "There is text after the ']'. Put it on a line of its own.");
+		                  "There is text after the ']'. Put it on a line of its own.");
 
 	(void) snprintf(name, sizeof name, "%.*s", (int) (end - line - 1), line + 1);
 	for (size_t i = 0; i < parser->key_count; i++) {
@@ -346,7 +346,7 @@ static void conf_enter_section(struct conf_parser *parser, const char *line)
 	nearest = conf_nearest(name, candidates, parser->key_count);
 	if (nearest)
 		return conf_error(parser, "There is no section [%s]. Did you mean [%s]?", name,
-				  nearest);
+		                  nearest);
 	conf_error(parser, "There is no section [%s]. Take it and its keys out.", name);
 }
 
@@ -401,7 +401,7 @@ static void conf_check_split(struct conf_parser *parser)
 
 /* Is @line one that inih should split? If not, it has been dealt with. */
 static bool conf_look_at_line(struct conf_parser *parser, const char *line, size_t bytes,
-			      size_t bytes_max)
+                              size_t bytes_max)
 {
 	if (bytes == 0 || *line == ';' || *line == '#')
 		return false;
@@ -450,8 +450,8 @@ static char *conf_read_line(char *to, int to_bytes, void *stream)
 	}
 	if (parser->section && !*parser->section) {
 		conf_error(parser, "'%s' stands before the first section. Write '[%s]' above it.",
-			   parser->excerpt,
-			   parser->key_count ? parser->keys[0].section : "section");
+		           parser->excerpt,
+		           parser->key_count ? parser->keys[0].section : "section");
 		conf_skip_line(to);
 		return to;
 	}
@@ -462,7 +462,7 @@ static char *conf_read_line(char *to, int to_bytes, void *stream)
 }
 
 int conf_parse(const struct conf_key *keys, size_t key_count, void *values, const char *file_name,
-	       const char *text, size_t text_bytes, conf_report_fn *report, void *context)
+               const char *text, size_t text_bytes, conf_report_fn *report, void *context)
 {
 	AUTO(free_ptr) unsigned *key_lines = calloc(key_count + 1, sizeof *key_lines);
 	struct conf_parser parser = {

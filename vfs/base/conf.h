@@ -49,7 +49,7 @@ int conf_preset(const struct conf_key *keys, size_t key_count, void *values);
  * Return: 0; -EINVAL if anything was reported; -ENOMEM.
  */
 int conf_parse(const struct conf_key *keys, size_t key_count, void *values, const char *file_name,
-	       const char *text, size_t text_bytes, conf_report_fn *report, void *context);
+               const char *text, size_t text_bytes, conf_report_fn *report, void *context);
 
 /* Free the texts in @values. */
 void conf_done(const struct conf_key *keys, size_t key_count, void *values);

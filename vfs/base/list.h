@@ -56,7 +56,7 @@ static inline bool list_linked(const struct list_node *node)
 }
 
 static inline void list_insert_between(struct list_node *node, struct list_node *prev,
-				       struct list_node *next)
+                                       struct list_node *next)
 {
 	assert(!list_linked(node));
 	assert(prev->next == next && next->prev == prev);

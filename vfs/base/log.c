@@ -70,7 +70,7 @@ static void log_find_journal(void)
 	if (!stream || sscanf(stream, "%ju:%ju", &device, &inode) != 2)
 		return;
 	log_to_journal = fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
-			 st.st_ino == inode;
+	                 st.st_ino == inode;
 }
 
 static uint64_t log_now_s(void)
@@ -93,9 +93,9 @@ static size_t log_prefix(enum log_level level, char *to, size_t to_bytes)
 		(void) clock_gettime(CLOCK_REALTIME, &now);
 		(void) gmtime_r(&now.tv_sec, &utc);
 		written = snprintf(to, to_bytes,
-				   "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ %s: ", utc.tm_year + 1900,
-				   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-				   now.tv_nsec / 1000000, log_levels[level].name);
+		                   "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ %s: ", utc.tm_year + 1900,
+		                   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+		                   now.tv_nsec / 1000000, log_levels[level].name);
 	}
 	assert(written > 0 && (size_t) written < to_bytes);
 	return (size_t) written;
@@ -118,7 +118,7 @@ static void log_put(const char *line, size_t line_bytes)
 }
 
 __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level, const char *format,
-							   va_list args)
+                                                           va_list args)
 {
 	char line[LOG_LINE_BYTES_MAX];
 	size_t prefix_bytes, message_bytes_max, line_bytes;
@@ -147,7 +147,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 }
 
 __attribute__((format(printf, 2, 3))) static void log_line_of(enum log_level level,
-							      const char *format, ...)
+                                                              const char *format, ...)
 {
 	va_list args;
 
@@ -211,7 +211,7 @@ void log_flush(bool all)
 
 	while ((site = log_take_suppressed(all, now_s, &count))) {
 		log_line_of(LOG_LEVEL_WARNING, "%" PRIu64 " similar lines suppressed (from %s:%u)",
-			    count, site->file, site->line);
+		            count, site->file, site->line);
 	}
 	errno = saved_errno;
 }

@@ -78,7 +78,7 @@ int log_level_parse(const char *text, enum log_level *ret_level);
 
 /* Use the macros. @site: NULL for no rate limit. */
 __attribute__((format(printf, 3, 4))) void log_write(struct log_site *site, enum log_level level,
-						     const char *format, ...);
+                                                     const char *format, ...);
 
 /* Tell what was suppressed in seconds that are over; @all: also in this one. For a timer, and
  * before the end of the program. */
@@ -100,7 +100,7 @@ const char *log_escape(const void *bytes, size_t bytes_count, char *to, size_t t
 /* log_escape() of a C string as an argument of a log macro; lives until the end of the block. */
 #define LOG_ESCAPED(text)                                                              \
 	log_escape((text), __builtin_strlen(text), (char[LOG_ESCAPED_BYTES_MAX]){ 0 }, \
-		   LOG_ESCAPED_BYTES_MAX)
+	           LOG_ESCAPED_BYTES_MAX)
 
 /**
  * log_site_admit() - the rate limit's arithmetic, apart from clock and lock
