@@ -66,7 +66,7 @@ def check_mount(mount, path):
 
 def check_write(nfs, home):
     """The big file in pieces that the server may keep in memory, then COMMIT; small ones stable."""
-    big = nfs.new_file(home, "big")
+    big = nfs.new_file(home, b"big")
     with step("write") as note:
         started = time.monotonic()
         for position in range(0, BIG_BYTES, CHUNK_BYTES):
@@ -77,7 +77,7 @@ def check_write(nfs, home):
         speed = (BIG_BYTES >> 20) / (time.monotonic() - started)
         note("%d MiB UNSTABLE and a COMMIT, %.0f MiB/s" % (BIG_BYTES >> 20, speed))
     with step("stable") as note:
-        small = nfs.new_file(home, "small")
+        small = nfs.new_file(home, b"small")
         for position in range(0, SMALL_WRITES * SMALL_BYTES, SMALL_BYTES):
             nfs.write(small, position, pattern(position, SMALL_BYTES), nfs3.FILE_SYNC).ok()
         note("%d WRITEs of %d bytes FILE_SYNC, one after another" % (SMALL_WRITES, SMALL_BYTES))
@@ -97,15 +97,15 @@ def check_read(nfs, big):
 
 def check_names(nfs, home):
     with step("create") as note:
-        folder = nfs.new_dir(home, "folder")
+        folder = nfs.new_dir(home, b"folder")
         for number in range(FILES):
-            nfs.create(folder, "file%03d" % number, mode=0o644).ok()
-        nfs.symlink(folder, "link", "file000").ok()
+            nfs.create(folder, b"file%03d" % number, mode=0o644).ok()
+        nfs.symlink(folder, b"link", b"file000").ok()
         note("%d files and a symbolic link" % FILES)
     with step("rename") as note:
-        nfs.rename(folder, "file000", home, "moved").ok()
-        nfs.lookup(folder, "file000").fails(nfs3.NFS3ERR_NOENT)
-        nfs.lookup(home, "moved").ok()
+        nfs.rename(folder, b"file000", home, b"moved").ok()
+        nfs.lookup(folder, b"file000").fails(nfs3.NFS3ERR_NOENT)
+        nfs.lookup(home, b"moved").ok()
         note("into another directory; the old name is gone")
     with step("list") as note:
         wanted = {b"file%03d" % number for number in range(1, FILES)} | {b"link"}
@@ -118,8 +118,8 @@ def check_names(nfs, home):
 
 def check_remove(nfs, root, home, big):
     with step("remove") as note:
-        nfs.remove_tree(root, "lodestore-check")
-        nfs.lookup(root, "lodestore-check").fails(nfs3.NFS3ERR_NOENT)
+        nfs.remove_tree(root, b"lodestore-check")
+        nfs.lookup(root, b"lodestore-check").fails(nfs3.NFS3ERR_NOENT)
         nfs.getattr(big).fails(nfs3.NFS3ERR_STALE)
         note("the whole tree; a handle into it is stale now")
 
@@ -136,7 +136,7 @@ def check_all(host, port, mount_port, path):
         space, limits = nfs.fsstat(root).ok(), nfs.fsinfo(root).ok()
         note("%d MiB free, reads and writes up to %d KiB" % (space.abytes >> 20,
                                                              limits.wtmax >> 10))
-    home = nfs.new_dir(root, "lodestore-check")
+    home = nfs.new_dir(root, b"lodestore-check")
     big = check_write(nfs, home)
     check_read(nfs, big)
     check_names(nfs, home)
