@@ -24,6 +24,7 @@
 #include "vfs/base/cleanup.h"
 
 enum {
+	CONF_REPORTS_MAX = 1000, /* what has more is another file */
 	CONF_MESSAGE_BYTES_MAX = 1024,
 	CONF_EXCERPT_BYTES_MAX = 80, /* of what was written, in a message */
 	CONF_CANDIDATES_MAX = 256,
@@ -47,6 +48,7 @@ struct conf_parser {
 	char excerpt[CONF_EXCERPT_BYTES_MAX]; /* that line, perhaps cut */
 
 	unsigned *key_lines; /* where each key was given; 0: not yet */
+	unsigned report_count;
 	bool failed, out_of_memory;
 };
 
@@ -60,6 +62,13 @@ __attribute__((format(printf, 2, 3))) static void conf_error(struct conf_parser 
 	(void) vsnprintf(message, sizeof message, format, args);
 	va_end(args);
 	parser->failed = true;
+	if (parser->report_count > CONF_REPORTS_MAX)
+		return;
+	if (parser->report_count++ == CONF_REPORTS_MAX)
+		(void) snprintf(
+			message, sizeof message,
+			"More than %d mistakes: the rest is not read. Is this the right file?",
+			CONF_REPORTS_MAX);
 	parser->report(parser->context, parser->file_name, parser->line, message);
 }
 
@@ -222,8 +231,8 @@ static void conf_set_choice(struct conf_parser *parser, const struct conf_key *k
 			return;
 		}
 		if (at < sizeof instead)
-			at += (size_t) snprintf(instead + at, sizeof instead - at, " %s",
-			                        key->choices[i]);
+			at += (size_t) snprintf(instead + at, sizeof instead - at, " %s%s",
+			                        key->choices[i], key->choices[i + 1] ? "," : ".");
 	}
 	nearest = conf_nearest(value, key->choices, conf_choice_count(key));
 	if (nearest)
@@ -432,7 +441,7 @@ static char *conf_read_line(char *to, int to_bytes, void *stream)
 
 	assert(to_bytes > 3);
 	conf_check_split(parser);
-	if (parser->rest_bytes == 0)
+	if (parser->rest_bytes == 0 || parser->report_count > CONF_REPORTS_MAX)
 		return NULL;
 
 	conf_skip_line(to);
@@ -489,6 +498,6 @@ int conf_parse(const struct conf_key *keys, size_t key_count, void *values, cons
 	if (r == -2 || parser.out_of_memory)
 		return -ENOMEM;
 	assert(r >= 0);
-	assert(parser.rest_bytes == 0 && !parser.split_awaited);
+	assert(!parser.split_awaited);
 	return parser.failed ? -EINVAL : 0;
 }
