@@ -174,13 +174,14 @@ struct reply_cache *reply_cache_new(const struct reply_cache_limits *limits)
 	struct reply_cache *cache = calloc(1, sizeof *cache);
 	size_t entry_count = 0;
 	uint32_t bucket_count;
-	bool complete = true;
+	bool complete;
 
 	if (!cache)
 		return NULL;
 	cache->limits = *limits;
 	cache->shard_count = shard_count_for(limits);
-	(void) getrandom(cache->hash_keys, sizeof cache->hash_keys, GRND_INSECURE);
+	complete = getrandom(cache->hash_keys, sizeof cache->hash_keys, GRND_INSECURE) ==
+	           sizeof cache->hash_keys; /* up to 256 bytes it is all or nothing */
 
 	for (int k = 0; k < REPLY_CLASS_COUNT; k++) {
 		entry_count += limits->entries[k];
@@ -190,9 +191,9 @@ struct reply_cache *reply_cache_new(const struct reply_cache_limits *limits)
 	bucket_count = bucket_count_for(cache);
 	cache->entries = allocate(entry_count, sizeof *cache->entries);
 	cache->buckets = allocate((size_t) cache->shard_count * bucket_count,
-				  sizeof *cache->buckets);
+	                          sizeof *cache->buckets);
 	cache->shards = aligned_alloc(_Alignof(struct reply_shard),
-				      cache->shard_count * sizeof *cache->shards);
+	                              cache->shard_count * sizeof *cache->shards);
 	if (cache->shards) /* all zero is a mutex that may be destroyed */
 		memset(cache->shards, 0, cache->shard_count * sizeof *cache->shards);
 	if (!complete || !cache->entries || !cache->buckets || !cache->shards)
@@ -232,7 +233,7 @@ static void entry_forget(struct reply_entry *entry)
 }
 
 static bool entry_expired(const struct reply_cache *cache, const struct reply_entry *entry,
-			  uint64_t now_s)
+                          uint64_t now_s)
 {
 	return entry->state == REPLY_STATE_DONE && now_s > entry->done_s &&
 	       now_s - entry->done_s > cache->limits.lifetime_s;
@@ -258,7 +259,7 @@ static struct reply_entry *bucket_find(const struct list_node *bucket, const str
 
 /* A free entry, if need be the one with the oldest reply; NULL if all belong to running calls. */
 static struct reply_entry *entry_take(const struct reply_cache *cache, struct reply_pool *pool,
-				      uint64_t now_s)
+                                      uint64_t now_s)
 {
 	struct reply_entry *oldest = pool_oldest(pool);
 	struct list_node *node;
@@ -276,7 +277,7 @@ static struct reply_entry *entry_take(const struct reply_cache *cache, struct re
 
 /* The same call once more: tell its new connection to the running one, or copy the reply out. */
 static enum reply_verdict entry_meet(struct reply_entry *entry, const struct reply_target *target,
-				     uint8_t *ret_reply, uint32_t *ret_reply_bytes)
+                                     uint8_t *ret_reply, uint32_t *ret_reply_bytes)
 {
 	assert(entry->state != REPLY_STATE_FREE);
 	if (entry->state == REPLY_STATE_RUNNING) {
@@ -291,7 +292,7 @@ static enum reply_verdict entry_meet(struct reply_entry *entry, const struct rep
 }
 
 static void entry_run(struct reply_entry *entry, struct list_node *bucket,
-		      const struct reply_key *key, const struct reply_target *target)
+                      const struct reply_key *key, const struct reply_target *target)
 {
 	assert(entry->state == REPLY_STATE_FREE);
 	entry->state = REPLY_STATE_RUNNING;
@@ -303,9 +304,9 @@ static void entry_run(struct reply_entry *entry, struct list_node *bucket,
 }
 
 enum reply_verdict reply_cache_begin(struct reply_cache *cache, enum reply_class class,
-				     const struct reply_key *key, const struct reply_target *target,
-				     uint64_t now_s, struct reply_entry **ret_entry,
-				     uint8_t *ret_reply, uint32_t *ret_reply_bytes)
+                                     const struct reply_key *key, const struct reply_target *target,
+                                     uint64_t now_s, struct reply_entry **ret_entry,
+                                     uint8_t *ret_reply, uint32_t *ret_reply_bytes)
 {
 	uint32_t hash = key_hash(cache, key);
 	struct reply_shard *shard = &cache->shards[hash % cache->shard_count];
@@ -338,8 +339,8 @@ enum reply_verdict reply_cache_begin(struct reply_cache *cache, enum reply_class
 }
 
 struct reply_target reply_cache_finish(struct reply_cache *cache, struct reply_entry *entry,
-				       const uint8_t *reply, uint32_t reply_bytes, bool keep,
-				       uint64_t now_s)
+                                       const uint8_t *reply, uint32_t reply_bytes, bool keep,
+                                       uint64_t now_s)
 {
 	struct reply_shard *shard = entry->shard;
 	struct reply_target target;

@@ -56,7 +56,7 @@ enum reply_verdict {
 struct reply_cache;
 struct reply_entry;
 
-/* NULL if memory is short. */
+/* NULL if memory is short (or the kernel has no random numbers for the hash). */
 struct reply_cache *reply_cache_new(const struct reply_cache_limits *limits);
 struct reply_cache *reply_cache_free(struct reply_cache *cache);
 
