@@ -42,9 +42,9 @@ meson_build()
 	shift 2
 	if [ ! -f "$folder/build.ninja" ]; then
 		rm -rf "$folder"
-		CC=$compiler meson setup "$folder" -Dwerror=true "$@"
+		CC=$compiler meson setup "$folder" "$@"
 	fi
-	ninja -C "$folder" -j "$jobs"
+	ninja -C "$folder" -j "$jobs" --quiet
 }
 
 # meson_test FOLDER [ARGUMENT...] - run the tests and count them; prints what a failed one said.
