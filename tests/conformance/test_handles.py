@@ -7,37 +7,14 @@ import pytest
 
 import rpc
 from nfs3 import (NF3FIFO, NFS3_OK, NFS3ERR_BADHANDLE, NFS3ERR_STALE, NUMBERS, PROGRAM, VERSION,
-                  Sattr, changed_handle, pack_arguments)
+                  changed_handle, pack_arguments)
+from samples import arguments
 from xdr import Packer
 
 rule = pytest.mark.rule
 REFUSED = (NFS3ERR_BADHANDLE, NFS3ERR_STALE)
 
-# Arguments for each procedure, with the handle under test in its first place.
-ON_A_FILE = {
-    "GETATTR": lambda h, home: dict(file=h),
-    "SETATTR": lambda h, home: dict(file=h, sattr=Sattr(mode=0o600)),
-    "LOOKUP": lambda h, home: dict(dir=h, name=b"x"),
-    "ACCESS": lambda h, home: dict(file=h, access=1),
-    "READLINK": lambda h, home: dict(file=h),
-    "READ": lambda h, home: dict(file=h, offset=0, count=100),
-    "WRITE": lambda h, home: dict(file=h, offset=0, data=b"x"),
-    "CREATE": lambda h, home: dict(dir=h, name=b"x"),
-    "MKDIR": lambda h, home: dict(dir=h, name=b"x"),
-    "SYMLINK": lambda h, home: dict(dir=h, name=b"x", target=b"y"),
-    "MKNOD": lambda h, home: dict(dir=h, name=b"x", type=NF3FIFO),
-    "REMOVE": lambda h, home: dict(dir=h, name=b"x"),
-    "RMDIR": lambda h, home: dict(dir=h, name=b"x"),
-    "RENAME": lambda h, home: dict(from_dir=h, from_name=b"x", to_dir=home, to_name=b"y"),
-    "LINK": lambda h, home: dict(file=h, dir=home, name=b"y"),
-    "READDIR": lambda h, home: dict(dir=h),
-    "READDIRPLUS": lambda h, home: dict(dir=h),
-    "FSSTAT": lambda h, home: dict(file=h),
-    "FSINFO": lambda h, home: dict(file=h),
-    "PATHCONF": lambda h, home: dict(file=h),
-    "COMMIT": lambda h, home: dict(file=h),
-}
-EVERY_PROCEDURE = pytest.mark.parametrize("procedure", list(ON_A_FILE))
+EVERY_PROCEDURE = pytest.mark.parametrize("procedure", list(NUMBERS))
 
 
 @rule("esxi.md 9a")
@@ -70,7 +47,7 @@ def test_length_is_exact(server, nfs, root, home, fh):
 @rule("esxi.md 7a", "RFC 1813 3.3.1", "defects.md Handles 2c")
 def test_stale_in_every_procedure(nfs, home, procedure):
     """A handle of what was removed is STALE, on a connection that stays open."""
-    on_directory = "dir" in ON_A_FILE[procedure](b"h", b"h") and procedure != "LINK"
+    on_directory = "dir" in arguments(procedure, b"", b"") and procedure != "LINK"
     if on_directory or procedure == "RENAME":
         gone = nfs.new_dir(home, b"gone")
         nfs.rmdir(home, b"gone").ok()
@@ -80,7 +57,7 @@ def test_stale_in_every_procedure(nfs, home, procedure):
     else:
         gone = nfs.new_file(home, b"gone", b"data")
         nfs.remove(home, b"gone").ok()
-    nfs.call(procedure, **ON_A_FILE[procedure](gone, home)).fails(NFS3ERR_STALE)
+    nfs.call(procedure, **arguments(procedure, gone, home)).fails(NFS3ERR_STALE)
     assert nfs.connection.silent(0.02), "the connection was closed, or more was sent"
     nfs.getattr(home).ok()
 
@@ -90,7 +67,7 @@ def test_stale_in_every_procedure(nfs, home, procedure):
 def test_foreign_handle_in_every_procedure(nfs, home, procedure):
     """A handle that this server never made is BADHANDLE or STALE, on a connection that stays open."""
     foreign = bytes(range(1, 33))
-    nfs.call(procedure, **ON_A_FILE[procedure](foreign, home)).fails(*REFUSED)
+    nfs.call(procedure, **arguments(procedure, foreign, home)).fails(*REFUSED)
     nfs.getattr(home).ok()
 
 
