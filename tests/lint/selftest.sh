@@ -9,9 +9,16 @@
 set -euo pipefail
 
 lints=$(realpath "$(dirname "$0")")
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
+tree=$(mktemp -d) more=$(mktemp -d)
+trap 'rm -rf "$tree" "$more"' EXIT
 passed=0 failed=0
+
+# beside FILE - a further file for the next case; standard input is its text.
+beside()
+{
+	mkdir -p "$(dirname "$more/$1")"
+	cat > "$more/$1"
+}
 
 # expect LINT FILE WORD - standard input is the file's text.
 expect()
@@ -19,7 +26,8 @@ expect()
 	local lint=$1 file=$2 word=$3 output status=0
 
 	rm -rf "${tree:?}"/*
-	cp "$lints/../../.clang-format" "$tree/"
+	cp -a "$lints/../../.clang-format" "$more/." "$tree/"
+	rm -rf "${more:?}"/*
 	mkdir -p "$(dirname "$tree/$file")"
 	cat > "$tree/$file"
 	output=$("$lints/$lint.sh" "$tree" 2>&1) || status=$?
@@ -57,14 +65,15 @@ expect check-includes nfsd/x.c '' <<< '#include "vfs/vfs.h"'
 expect check-includes nfsd/x.c '' <<< '#include "offload/offload_proto.h"'
 expect check-includes tests/unit/x.c '' <<< '#include "nfsd/conn.h"'
 
-{ echo 'int x(void)'; echo '{'; lines '	y();' 71; echo '}'; } |
-	expect check-length nfsd/x.c 'this function has 71 lines'
-{ echo 'int x(void)'; echo '{'; lines '	y();' 70; echo '}'; } | expect check-length nfsd/x.c ''
-{ echo 'int x[] = {'; lines '	1,' 90; echo '};'; } | expect check-length nfsd/x.c ''
-lines '' 601 | expect check-length nfsd/x.c 'over 600 lines'
-lines '' 151 | expect check-length nfsd/x.h 'over 150 lines'
-lines '' 150 | expect check-length nfsd/x.h ''
-{ echo '#!/bin/bash'; lines : 400; } | expect check-length tests/x.sh 'over 400 lines'
+function_of() { echo 'int x(void)'; echo '{'; lines '	y();' "$1"; echo '}'; }
+
+expect check-length nfsd/x.c 'this function has 71 lines' < <(function_of 71)
+expect check-length nfsd/x.c '' < <(function_of 70)
+expect check-length nfsd/x.c '' < <(echo 'int x[] = {'; lines '	1,' 90; echo '};')
+expect check-length nfsd/x.c 'over 600 lines' < <(lines '' 601)
+expect check-length nfsd/x.h 'over 150 lines' < <(lines '' 151)
+expect check-length nfsd/x.h '' < <(lines '' 150)
+expect check-length tests/x.sh 'over 400 lines' < <(echo '#!/bin/bash'; lines : 400)
 
 expect check-spdx nfsd/x.c 'no licence line' <<< 'int x;'
 expect check-spdx nfsd/x.c '' <<< "$spdx"
@@ -87,13 +96,34 @@ expect check-format nfsd/x.c 'clang-format -i nfsd/x.c' <<< 'int x( void ){retur
 expect check-format nfsd/x.c '' <<< 'int x;'
 
 # shellcheck disable=SC2016 # the file's text, not ours
-{
-	echo '#!/bin/bash'
-	echo 'rm $1/*'
-} | expect check-shell tests/x.sh 'SC2086'
+expect check-shell tests/x.sh 'SC2086' <<< $'#!/bin/bash\nrm $1/*'
 expect check-shell tests/x.sh '' <<< '#!/bin/bash'
 
-printf '.TH X 8\n.SH NAME\nx \\- y\n.XY nonsense\n' | expect check-man packaging/man/x.8 "macro"
+expect check-man packaging/man/x.8 "macro" <<< $'.TH X 8\n.SH NAME\nx \\- y\n.XY nonsense'
+
+program() { printf '#!/bin/sh\necho "%s"\n' "$1" > "$more/server"; chmod +x "$more/server"; }
+page() { printf '.TH X 8 2026-11-30\n.SH NAME\nx \\- y\n.SH OPTIONS\n.TP\n.B %s\nZ.\n' "$1"; }
+
+export LODESTORE_BIN=.
+program '--port N'
+expect check-man packaging/man/server.8 '' < <(page '\-\-port')
+program '--port N --listen A'
+expect check-man packaging/man/server.8 'OPTIONS lacks --listen' < <(page '\-\-port')
+program '--listen A'
+expect check-man packaging/man/server.8 '--gone is not in' < <(page '\-\-listen\n.TP\n.B \-\-gone')
+
+conf_page() { printf '.SH "[nfsd]"\n.TP\n.BI %s " A"\nText.\n' "$1"; }
+row='	{ "nfsd", "pool-threads", CONF_NUMBER },'
+packaged='packaging/default/lodestore.conf'
+conf_page 'pool\-threads' | beside packaging/man/lodestore.conf.5
+printf '[nfsd]\n#pool-threads = 1\n' | beside $packaged
+expect check-conf-man nfsd/config.c '' <<< "$row"
+conf_page 'pool\-threads' | beside packaging/man/lodestore.conf.5
+printf '[nfsd]\n' | beside $packaged
+expect check-conf-man nfsd/config.c "$packaged:1: 'pool-threads' of [nfsd] is missing" <<< "$row"
+conf_page 'threads' | beside packaging/man/lodestore.conf.5
+printf '[nfsd]\n#pool-threads = 1\n' | beside $packaged
+expect check-conf-man nfsd/config.c "'threads' of [nfsd] is not in nfsd/config.c" <<< "$row"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -53,7 +53,8 @@ wanted()
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 good=0 bad=0
 for program in build-fuzz/tests/fuzz-*; do
-	[ -f "$program" ] && [ -x "$program" ] || continue
+	# Beside each program is a folder of its objects.
+	[ -f "$program" ] || continue
 	name=${program##*/fuzz-}
 	wanted "$name" || continue
 	mkdir -p "build-fuzz/corpus/$name" "tests/fuzz/corpus/$name"
