@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""seeds.py - write the first inputs of the fuzz targets of rpcgen/ into corpus/TARGET/.
+
+What fuzzing finds later is added by hand under a name that says what it was.
+"""
+
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
+
+
+def u32(*values):
+    return b"".join(struct.pack(">I", value & 0xFFFFFFFF) for value in values)
+
+
+def u64(value):
+    return struct.pack(">Q", value)
+
+
+def opaque(data):
+    return u32(len(data)) + data + bytes(-len(data) % 4)
+
+
+def fragment(data, last=True):
+    return u32(len(data) | (0x80000000 if last else 0)) + data
+
+
+def write(target, seeds):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in seeds.items():
+        (folder / name).write_bytes(data)
+
+
+HANDLE = opaque(b"a handle of 24 bytes, ok")
+DIROP = HANDLE + opaque(b"name.vmdk")
+SATTR_NONE = u32(0, 0, 0, 0, 0, 0)
+SATTR_ALL = (
+    u32(1, 0o644, 1, 10, 1, 20, 1) + u64(1 << 40) + u32(2, 1700000000, 5) + u32(2, 1700000001, 6)
+)
+
+
+def records():
+    cut = bytes([0])  # one byte at a time
+    whole = bytes([15])
+    large = bytes([5])
+    one_byte = b"".join(fragment(b"x", False) for _ in range(40))
+    return {
+        "one": whole + large + fragment(b"hello"),
+        "three": cut + large + fragment(b"a") + fragment(b"") + fragment(b"bcd"),
+        "fragments": cut + large + fragment(b"hello ", False) + fragment(b"world"),
+        "empty_fragments": whole + large + fragment(b"", False) * 3 + fragment(b"x"),
+        "one_byte_fragments": bytes([3]) + large + one_byte + fragment(b"y"),
+        "over_limit": whole + bytes([2]) + fragment(b"1234", False) + fragment(b"56"),
+        "largest_mark": whole + large + u32(0xFFFFFFFF) + b"data",
+        "cut_mark": cut + large + fragment(b"abc", False) + b"\x80\x00",
+        "nothing_allowed": whole + bytes([0]) + fragment(b"") + fragment(b"a"),
+    }
+
+
+def call(cred, verf=u32(0, 0), args=b"", version=2, kind=0):
+    return u32(0x01020304, kind, version, 100003, 3, 1) + cred + verf + args
+
+
+def auth_sys(name=b"esx1", groups=(0, 5), extra=b""):
+    body = u32(1) + opaque(name) + u32(0, 0, len(groups), *groups) + extra
+    return u32(1) + opaque(body)
+
+
+def rpc_calls():
+    none = u32(0, 0)
+    return {
+        "auth_none": call(none),
+        "auth_sys": call(auth_sys(), args=HANDLE),
+        "auth_sys_16_groups": call(auth_sys(groups=tuple(range(16)))),
+        "auth_sys_17_groups": call(auth_sys(groups=tuple(range(17)))),
+        "auth_sys_long_name": call(auth_sys(name=b"n" * 256)),
+        "auth_sys_extra": call(auth_sys(extra=u32(0))),
+        "auth_short": call(u32(2) + opaque(b"shorthnd")),
+        "auth_gss": call(u32(6) + opaque(u32(1, 1, 0, 1, 0))),
+        "auth_tls": call(u32(7, 0)),
+        "long_cred": call(u32(1, 401)),
+        "long_verf": call(none, u32(0, 0xFFFFFFFF)),
+        "gss_verf": call(auth_sys(), u32(6) + opaque(b"mic!")),
+        "rpc_version_3": call(none, version=3),
+        "reply": call(none, kind=1),
+        "cut": call(auth_sys())[:60],
+        "short": u32(1),
+    }
+
+
+def nfs3_args():
+    seeds = {
+        "null": (0, u32(7)),
+        "getattr": (1, HANDLE),
+        "setattr_guard": (2, HANDLE + SATTR_ALL + u32(1, 7, 8)),
+        "setattr_none": (2, HANDLE + SATTR_NONE + u32(0)),
+        "setattr_bool_2": (2, HANDLE + u32(2, 0o644) + SATTR_NONE[4:] + u32(0)),
+        "lookup": (3, DIROP),
+        "access": (4, HANDLE + u32(0x3F)),
+        "readlink": (5, HANDLE),
+        "read": (6, HANDLE + u64(1 << 63) + u32(65536)),
+        "write": (7, HANDLE + u64(0) + u32(5, 2) + opaque(b"12345")),
+        "write_stable_3": (7, HANDLE + u64(0) + u32(5, 3) + opaque(b"12345")),
+        "create_unchecked": (8, DIROP + u32(0) + SATTR_ALL),
+        "create_guarded": (8, DIROP + u32(1) + SATTR_NONE),
+        "create_exclusive": (8, DIROP + u32(2) + b"verifier"),
+        "create_3": (8, DIROP + u32(3) + b"verifier"),
+        "mkdir": (9, DIROP + SATTR_ALL),
+        "symlink": (10, DIROP + SATTR_NONE + opaque(b"../target")),
+        "mknod_chr": (11, DIROP + u32(4) + SATTR_ALL + u32(5, 6)),
+        "mknod_fifo": (11, DIROP + u32(7) + SATTR_NONE),
+        "mknod_reg": (11, DIROP + u32(1)),
+        "mknod_8": (11, DIROP + u32(8)),
+        "remove": (12, DIROP),
+        "rmdir": (13, DIROP),
+        "rename": (14, DIROP + DIROP),
+        "link": (15, HANDLE + DIROP),
+        "readdir": (16, HANDLE + u64(3) + bytes(8) + u32(4096)),
+        "readdirplus": (17, HANDLE + u64(3) + bytes(8) + u32(4096, 65536)),
+        "fsstat": (18, HANDLE),
+        "fsinfo": (19, HANDLE),
+        "pathconf": (20, HANDLE),
+        "commit": (21, HANDLE + u64(0) + u32(0)),
+        "long_handle": (1, opaque(bytes(65))),
+        "wrapping_handle": (1, u32(0xFFFFFFFD) + bytes(8)),
+    }
+    return {name: bytes([procedure]) + args for name, (procedure, args) in seeds.items()}
+
+
+def mount_portmap_args():
+    rpcb = u32(100003, 3) + opaque(b"tcp") + opaque(b"192.0.2.1.8.1") + opaque(b"superuser")
+    return {
+        "dirpath": bytes([0]) + opaque(b"/export/datastore"),
+        "dirpath_nul": bytes([0]) + opaque(b"/a\0b"),
+        "dirpath_longest": bytes([0]) + opaque(b"/" * 1024),
+        "dirpath_too_long": bytes([0]) + opaque(b"/" * 1025),
+        "portmap": bytes([1]) + u32(100005, 3, 6, 0),
+        "rpcbind": bytes([2]) + rpcb,
+        "rpcbind_cut": bytes([2]) + rpcb[:40],
+        "string": bytes([3]) + opaque(b"192.0.2.1.8.1"),
+    }
+
+
+def main():
+    write("record", records())
+    write("rpc_call", rpc_calls())
+    write("nfs3_args", nfs3_args())
+    write("mount_portmap_args", mount_portmap_args())
+
+
+if __name__ == "__main__":
+    main()
