@@ -182,8 +182,9 @@ static bool is_name(const char *text, const char *wildcards)
 static bool ends_in_number(const char *text)
 {
 	const char *dot = strrchr(text, '.');
+	const char *label = dot ? dot + 1 : text;
 
-	return is_only(dot ? dot + 1 : text, "0123456789");
+	return *label && is_only(label, "0123456789");
 }
 
 /* What is neither address nor network nor name: why, and what to write. */

@@ -196,17 +196,20 @@ static void check_trap(struct exports_parser *parser, struct exports_line *line,
 			EXPORTS_EXCERPT_BYTES_MAX, options, line->bare, EXPORTS_EXCERPT_BYTES_MAX,
 			options, EXPORTS_EXCERPT_BYTES_MAX, options);
 	line->bare_host = !options;
-	(void) snprintf(line->bare, sizeof line->bare, "%s", parser->word);
+	(void) snprintf(line->bare, sizeof line->bare, "%.*s", (int) sizeof line->bare - 1,
+	                parser->word);
 }
 
 static void parse_defaults(struct exports_parser *parser, struct exports_line *line,
                            const char *options)
 {
-	if (options)
+	if (options) {
+		line->host_words++; /* probably meant as a host */
 		return exports_error(parser,
 		                     "'%.*s(' mixes two forms. Write '-OPTION,...' before the"
 		                     " hosts, or 'HOST(OPTION,...)'.",
 		                     EXPORTS_EXCERPT_BYTES_MAX, parser->word);
+	}
 	if (line->host_words > 0)
 		return exports_error(parser,
 		                     "'%.*s' comes after a host. Put it right after the directory.",

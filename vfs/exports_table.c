@@ -79,6 +79,7 @@ static bool is_octal(char c)
 bool exports_unescape(char *text)
 {
 	char *to = text;
+	int byte;
 
 	for (const char *from = text; *from; to++) {
 		if (*from != '\\') {
@@ -87,9 +88,10 @@ bool exports_unescape(char *text)
 		}
 		if (from[1] < '0' || from[1] > '3' || !is_octal(from[2]) || !is_octal(from[3]))
 			return false;
-		*to = (char) ((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
-		if (*to == '\0')
+		byte = (from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0');
+		if (byte == 0)
 			return false;
+		*to = (char) byte;
 		from += 4;
 	}
 	*to = '\0';
