@@ -16,13 +16,14 @@ fi
 mapfile -t sources < <(lint_files '*.c' '*.h')
 [ "${#sources[@]}" -gt 0 ] || lint_end
 
-for file in "${sources[@]}"; do
-	if ! clang-format --dry-run -Werror "$file" > /dev/null 2>&1; then
-		line=$(clang-format "$file" | diff - "$file" |
-			sed -nE 's/^[0-9,]+[acd]([0-9]+).*/\1/p;T;q' || true)
-		lint_say "$file" "$line" "not laid out as .clang-format says (the first place;\
- there may be more). Run: clang-format -i $file"
-	fi
-done
+# The first finding of each file is enough: clang-format mends them all.
+previous=
+while IFS=: read -r file line _; do
+	[ "$file" != "$previous" ] || continue
+	previous=$file
+	lint_say "$file" "$line" "not laid out as .clang-format says (the first place; there may\
+ be more). Run: clang-format -i $file"
+done < <(clang-format --dry-run -Werror "${sources[@]}" 2>&1 |
+	grep -E '^[^ ]+:[0-9]+:[0-9]+: error')
 
 lint_end

@@ -19,19 +19,18 @@ declare -A floors=(
 	[nfsd]="nfsd vfs vfs/io vfs/base rpcgen"
 )
 
-# The floor that a file lies on: its longest folder with a row above. tests/ may include all.
+# floor_of FILE - set found to the floor it lies on: its longest folder with a row above, or nothing
+# (tests/ may include all).
 floor_of()
 {
-	local folder=${1%/*}
-
-	[ "$folder" != "$1" ] || folder=
-	while [ -n "$folder" ] && [ -z "${floors[$folder]:-}" ]; do
-		case $folder in
-		*/*) folder=${folder%/*} ;;
-		*) folder= ;;
+	found=${1%/*}
+	[ "$found" != "$1" ] || found=
+	while [ -n "$found" ] && [ -z "${floors[$found]:-}" ]; do
+		case $found in
+		*/*) found=${found%/*} ;;
+		*) found= ;;
 		esac
 	done
-	printf '%s' "$folder"
 }
 
 check_quoted()
@@ -44,7 +43,10 @@ check_quoted()
 			"'$name' climbs out. Name it from the top, as in \"vfs/base/list.h\"."
 		return
 		;;
-	*/*) target=$(floor_of "$name") ;;
+	*/*)
+		floor_of "$name"
+		target=$found
+		;;
 	*) target=rpcgen ;;
 	esac
 	[ -n "$floor" ] || return 0
@@ -76,14 +78,14 @@ check_angled()
 	esac
 }
 
-while IFS=: read -r file line text; do
-	name=$(sed -E 's/^[^<"]*[<"]([^>"]+)[>"].*/\1/' <<< "$text")
-	floor=$(floor_of "$file")
-	case $text in
-	*\"*) check_quoted "$file" "$line" "$name" "$floor" ;;
-	*\<*) check_angled "$file" "$line" "$name" "$floor" ;;
+while IFS=$'\t' read -r file line kind name; do
+	floor_of "$file"
+	case $kind in
+	'"') check_quoted "$file" "$line" "$name" "$found" ;;
+	'<') check_angled "$file" "$line" "$name" "$found" ;;
 	esac
 done < <(lint_files '*.c' '*.h' |
-	xargs -r grep -HnE '^[[:space:]]*#[[:space:]]*include' || true)
+	xargs -r grep -HnE '^[[:space:]]*#[[:space:]]*include' |
+	sed -nE 's/^([^:]+):([0-9]+):[^<"]*([<"])([^>"]+)[>"].*/\1\t\2\t\3\t\4/p')
 
 lint_end
