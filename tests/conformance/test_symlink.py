@@ -68,7 +68,7 @@ def test_empty_text(nfs, home):
     """An empty text is refused, or kept as it is; no link points somewhere else."""
     reply = nfs.symlink(home, b"l", b"")
     if reply.status == NFS3_OK:
-        nfs.readlink(nfs.find(home, b"l")).ok().expect(True, "")
+        nfs.readlink(nfs.find(home, b"l")).ok()
         assert nfs.readlink(nfs.find(home, b"l")).ok().target == b""
     else:
         reply.fails(NFS3ERR_INVAL, NFS3ERR_NOENT, NFS3ERR_ACCES)
