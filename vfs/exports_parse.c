@@ -57,6 +57,10 @@ __attribute__((format(printf, 3, 0))) static void exports_report(struct exports_
 		return;
 	}
 	(void) vsnprintf(message, sizeof message, format, args);
+	for (char *c = message; *c; c++) {
+		if ((unsigned char) *c < ' ' || *c == 0x7f)
+			*c = '?'; /* a tab between quotes, an octal escape */
+	}
 	parser->report(parser->context, severity, parser->file, parser->word_line, message);
 }
 
@@ -236,6 +240,8 @@ static void parse_host(struct exports_parser *parser, struct exports_line *line)
 		return parse_defaults(parser, line, options);
 
 	line->host_words++;
+	if (line->too_many_rules)
+		return;
 	check_trap(parser, line, options);
 	good = exports_host_parse(parser, parser->word, &rule);
 	rule.options = line->defaults;

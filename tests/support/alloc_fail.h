@@ -9,8 +9,8 @@
  *             ck_assert_int_eq(r, -ENOMEM);
  *     }
  *
- * Replaces malloc(3) and its kin for the whole test program (glibc). With a sanitizer, which has its
- * own, alloc_fail_begin() says so on stderr and returns false.
+ * Replaces malloc(3) and its kin for the whole test program (glibc). With a sanitizer, which has
+ * its own, alloc_fail_begin() says so on stderr and returns false.
  */
 #pragma once
 

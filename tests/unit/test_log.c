@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The logger, by what arrives on stderr: each test runs in a process of its own, with stderr in a file.
+ * The logger, by what arrives on stderr: each test runs in a process of its own, with stderr in a
+ * file.
  */
 #include <errno.h>
 #include <fcntl.h>
