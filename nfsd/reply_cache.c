@@ -75,8 +75,10 @@ struct reply_cache {
 };
 
 /*
- * Multilinear hashing: the upper half of k + k1 * w1 + k2 * w2 + ... is universal for random keys, so
- * nobody who does not know them can make calls that all land in one bucket.
+ * Multilinear hashing, k + k1 * w1 + k2 * w2 + ..., is universal for random keys: nobody who does
+ * not know them can make calls that all land in one bucket. But xids come in sequence, and a sum
+ * with one word that counts up is evenly spaced: for some keys most of it would fall into a few
+ * shards. So the sum is mixed before a part of it is used.
  */
 static uint32_t key_hash(const struct reply_cache *cache, const struct reply_key *key)
 {
@@ -86,6 +88,9 @@ static uint32_t key_hash(const struct reply_cache *cache, const struct reply_key
 	memcpy(words, key, sizeof words);
 	for (size_t i = 0; i < KEY_WORDS; i++)
 		sum += cache->hash_keys[i] * words[i];
+	for (int round = 0; round < 2; round++)
+		sum = (sum ^ sum >> 32) *
+		      UINT64_C(0x9e3779b97f4a7c15); /* odd: 2^64 / golden ratio */
 	return (uint32_t) (sum >> 32);
 }
 

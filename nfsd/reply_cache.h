@@ -68,9 +68,9 @@ struct reply_cache *reply_cache_free(struct reply_cache *cache);
  * @ret_reply, @ret_reply_bytes: REPLY_KNOWN: the reply; room for the class's reply_bytes_max
  */
 enum reply_verdict reply_cache_begin(struct reply_cache *cache, enum reply_class class,
-				     const struct reply_key *key, const struct reply_target *target,
-				     uint64_t now_s, struct reply_entry **ret_entry,
-				     uint8_t *ret_reply, uint32_t *ret_reply_bytes);
+                                     const struct reply_key *key, const struct reply_target *target,
+                                     uint64_t now_s, struct reply_entry **ret_entry,
+                                     uint8_t *ret_reply, uint32_t *ret_reply_bytes);
 
 /**
  * reply_cache_finish() - the call has ended
@@ -80,8 +80,8 @@ enum reply_verdict reply_cache_begin(struct reply_cache *cache, enum reply_class
  * Return: where the reply goes: the newest that asked.
  */
 struct reply_target reply_cache_finish(struct reply_cache *cache, struct reply_entry *entry,
-				       const uint8_t *reply, uint32_t reply_bytes, bool keep,
-				       uint64_t now_s);
+                                       const uint8_t *reply, uint32_t reply_bytes, bool keep,
+                                       uint64_t now_s);
 
 struct reply_cache_stats {
 	uint64_t inserted, joined, replayed, uncached;

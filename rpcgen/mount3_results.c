@@ -22,7 +22,7 @@ size_t mount3_mount_bytes(struct xdr_view hostname, struct xdr_view directory)
 }
 
 size_t mount3_export_bytes(struct xdr_view directory, const struct xdr_view *groups,
-			   size_t group_count)
+                           size_t group_count)
 {
 	size_t bytes = 4 + opaque_bytes(directory) + MOUNT3_LIST_END_BYTES;
 
@@ -42,7 +42,7 @@ void mount3_put_mount(struct xdr_out *out, struct xdr_view hostname, struct xdr_
 }
 
 void mount3_put_export(struct xdr_out *out, struct xdr_view directory,
-		       const struct xdr_view *groups, size_t group_count)
+                       const struct xdr_view *groups, size_t group_count)
 {
 	assert(directory.count <= MNTPATHLEN);
 

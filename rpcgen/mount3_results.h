@@ -25,14 +25,14 @@ enum {
  * entry when there is not room for all. */
 size_t mount3_mount_bytes(struct xdr_view hostname, struct xdr_view directory);
 size_t mount3_export_bytes(struct xdr_view directory, const struct xdr_view *groups,
-			   size_t group_count);
+                           size_t group_count);
 
 /* DUMP: one mount. */
 void mount3_put_mount(struct xdr_out *out, struct xdr_view hostname, struct xdr_view directory);
 
 /* EXPORT: one directory and who may mount it; no groups means everyone. */
 void mount3_put_export(struct xdr_out *out, struct xdr_view directory,
-		       const struct xdr_view *groups, size_t group_count);
+                       const struct xdr_view *groups, size_t group_count);
 
 /* The end of either list. */
 void mount3_put_list_end(struct xdr_out *out);

@@ -243,7 +243,7 @@ static void (*const readers[])(struct xdr_in *in, union nfs3_args *args) = {
 };
 
 int nfs3_args_decode(uint32_t procedure, const uint8_t *bytes, size_t bytes_count,
-		     union nfs3_args *ret_args)
+                     union nfs3_args *ret_args)
 {
 	struct xdr_in in = xdr_in(bytes, bytes_count);
 	union nfs3_args args;

@@ -137,4 +137,4 @@ union nfs3_args {
  * bool or enumeration out of range, a length over its bound): answer GARBAGE_ARGS.
  */
 int nfs3_args_decode(uint32_t procedure, const uint8_t *bytes, size_t bytes_count,
-		     union nfs3_args *ret_args);
+                     union nfs3_args *ret_args);

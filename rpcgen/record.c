@@ -35,7 +35,7 @@ static uint32_t mark_read(const uint8_t *at)
 
 /* The record's payload is whole; it ends at @scan. */
 static struct record record_ready(struct record_state *state, uint8_t *bytes, size_t have_bytes,
-				  size_t scan)
+                                  size_t scan)
 {
 	struct record record = {
 		.status = RECORD_READY,
@@ -51,7 +51,7 @@ static struct record record_ready(struct record_state *state, uint8_t *bytes, si
 
 /* The fragment whose mark is at @scan is not whole: @more_bytes with its mark, as known now. */
 static struct record record_more(struct record_state *state, uint8_t *bytes, size_t have_bytes,
-				 size_t scan, size_t more_bytes)
+                                 size_t scan, size_t more_bytes)
 {
 	size_t joined_end = scan == 0 ? 0 : MARK_BYTES + (size_t) state->joined_bytes;
 	size_t tail_bytes = have_bytes - scan;
@@ -68,7 +68,7 @@ static struct record record_more(struct record_state *state, uint8_t *bytes, siz
 }
 
 struct record record_next(struct record_state *state, uint8_t *bytes, size_t have_bytes,
-			  uint32_t bytes_max)
+                          uint32_t bytes_max)
 {
 	size_t scan = state->scan_offset;
 
@@ -88,11 +88,11 @@ struct record record_next(struct record_state *state, uint8_t *bytes, size_t hav
 			return (struct record){ .status = RECORD_BAD, .have_bytes = have_bytes };
 		if (left_bytes - MARK_BYTES < fragment_bytes)
 			return record_more(state, bytes, have_bytes, scan,
-					   MARK_BYTES + (size_t) fragment_bytes);
+			                   MARK_BYTES + (size_t) fragment_bytes);
 
 		if (scan > 0 && fragment_bytes > 0)
 			memmove(bytes + MARK_BYTES + state->joined_bytes, bytes + scan + MARK_BYTES,
-				fragment_bytes);
+			        fragment_bytes);
 		state->joined_bytes += fragment_bytes;
 		scan += MARK_BYTES + (size_t) fragment_bytes;
 		if (mark & MARK_LAST)

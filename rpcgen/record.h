@@ -49,4 +49,4 @@ struct record {
  * before stay where they are. Linear in what was received: no byte moves more than twice.
  */
 struct record record_next(struct record_state *state, uint8_t *bytes, size_t have_bytes,
-			  uint32_t bytes_max);
+                          uint32_t bytes_max);

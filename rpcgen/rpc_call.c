@@ -156,7 +156,7 @@ static struct xdr_view auth_get(struct xdr_in *in, uint32_t *ret_flavor, bool *r
 }
 
 enum rpc_verdict rpc_call_decode(const uint8_t *message, size_t message_bytes,
-				 struct rpc_call *ret_call, struct rpc_reply *ret_reply)
+                                 struct rpc_call *ret_call, struct rpc_reply *ret_reply)
 {
 	struct xdr_in in = xdr_in(message, message_bytes);
 	struct rpc_call call = { 0 };

@@ -68,7 +68,7 @@ struct rpc_reply {
  * REPLY, or of a type that does not exist, and messages under 8 bytes.
  */
 enum rpc_verdict rpc_call_decode(const uint8_t *message, size_t message_bytes,
-				 struct rpc_call *ret_call, struct rpc_reply *ret_reply);
+                                 struct rpc_call *ret_call, struct rpc_reply *ret_reply);
 
 /* Replies. @to has room for RPC_REPLY_HEADER_BYTES_MAX; each returns the bytes written. Numbers are
  * those of RFC 5531 section 9: accept_stat in <rpc/rpc_msg.h>, auth_stat in <rpc/auth.h>. */

@@ -14,8 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes that lie in somebody else's buffer. */
-struct xdr_view {
+struct xdr_view { /* bytes that lie in somebody else's buffer */
 	const uint8_t *bytes;
 	uint32_t count;
 };
@@ -39,7 +38,7 @@ static inline uint64_t xdr_padded(uint32_t count)
 static inline struct xdr_in xdr_in(const void *bytes, size_t count)
 {
 	return (struct xdr_in){ .at = bytes,
-				.end = bytes ? (const uint8_t *) bytes + count : NULL };
+		                .end = bytes ? (const uint8_t *) bytes + count : NULL };
 }
 
 static inline struct xdr_out xdr_out(void *bytes, size_t count)

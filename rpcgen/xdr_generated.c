@@ -25,7 +25,7 @@ int xdr_result_encode(xdrproc_t encode, const void *result, uint8_t *to, size_t 
 }
 
 int xdr_args_decode(xdrproc_t decode, void *ret_args, size_t args_bytes, const uint8_t *bytes,
-		    size_t bytes_count)
+                    size_t bytes_count)
 {
 	XDR xdrs;
 	bool_t whole;

@@ -3,8 +3,8 @@
  * fuzz_mount_portmap_args - any bytes as arguments of MOUNT, the port mapper or rpcbind, which
  * rpcgen's decoders read.
  *
- * The input's first byte is the type. What is accepted can be encoded to as many bytes, and decoding
- * those gives the same bytes again. A path is what xdr_cursor.h makes of the same bytes.
+ * The input's first byte is the type. What is accepted can be encoded to as many bytes, and
+ * decoding those gives the same bytes again. A path is what xdr_cursor.h makes of the same bytes.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -4,8 +4,8 @@
  *
  * The first two bytes of the input say how to cut (a seed) and what the limit is; the rest is the
  * stream. However it is cut, record_next() must give the records that plain concatenation gives,
- * refuse where that refuses, never ask for more than the limit allows, and leave payloads alone that
- * it has handed out.
+ * refuse where that refuses, never ask for more than the limit allows, and leave payloads alone
+ * that it has handed out.
  */
 #undef NDEBUG
 #include <assert.h>

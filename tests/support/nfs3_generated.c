@@ -63,9 +63,9 @@ static bool same_sattr(const struct nfs3_sattr *ours, const sattr3 *theirs)
 	       (!ours->set_gid || ours->gid == theirs->gid.set_gid3_u.gid) &&
 	       (!ours->set_size || ours->size == theirs->size.set_size3_u.size) &&
 	       (ours->set_atime != SET_TO_CLIENT_TIME ||
-		same_time(&ours->atime, &theirs->atime.set_atime_u.atime)) &&
+	        same_time(&ours->atime, &theirs->atime.set_atime_u.atime)) &&
 	       (ours->set_mtime != SET_TO_CLIENT_TIME ||
-		same_time(&ours->mtime, &theirs->mtime.set_mtime_u.mtime));
+	        same_time(&ours->mtime, &theirs->mtime.set_mtime_u.mtime));
 }
 
 static bool same_create(const struct nfs3_create_args *ours, const CREATE3args *theirs)
@@ -74,7 +74,7 @@ static bool same_create(const struct nfs3_create_args *ours, const CREATE3args *
 		return false;
 	if (ours->mode == EXCLUSIVE)
 		return memcmp(ours->verifier, theirs->how.createhow3_u.verf,
-			      sizeof ours->verifier) == 0;
+		              sizeof ours->verifier) == 0;
 	return same_sattr(&ours->attributes, &theirs->how.createhow3_u.obj_attributes);
 }
 
@@ -104,7 +104,7 @@ static bool same_setattr(const struct nfs3_setattr_args *ours, const SETATTR3arg
 	       same_sattr(&ours->attributes, &theirs->new_attributes) &&
 	       ours->check_guard == theirs->guard.check &&
 	       (!ours->check_guard ||
-		same_time(&ours->guard_ctime, &theirs->guard.sattrguard3_u.obj_ctime));
+	        same_time(&ours->guard_ctime, &theirs->guard.sattrguard3_u.obj_ctime));
 }
 
 static bool same_write(const struct nfs3_write_args *ours, const WRITE3args *theirs)
@@ -129,7 +129,7 @@ static bool same_readdirplus(const struct nfs3_readdir_args *ours, const READDIR
 }
 
 bool nfs3_generated_same(uint32_t procedure, const union nfs3_generated *generated,
-			 const union nfs3_args *args)
+                         const union nfs3_args *args)
 {
 	switch (procedure) {
 	case NFSPROC3_SETATTR:
@@ -155,10 +155,10 @@ bool nfs3_generated_same(uint32_t procedure, const union nfs3_generated *generat
 	case NFSPROC3_SYMLINK:
 		return same_dirop(&args->symlink.where, &generated->symlink.where) &&
 		       same_sattr(&args->symlink.attributes,
-				  &generated->symlink.symlink.symlink_attributes) &&
+		                  &generated->symlink.symlink.symlink_attributes) &&
 		       same_bytes(args->symlink.target,
-				  generated->symlink.symlink.symlink_data.nfspath3_val,
-				  generated->symlink.symlink.symlink_data.nfspath3_len);
+		                  generated->symlink.symlink.symlink_data.nfspath3_val,
+		                  generated->symlink.symlink.symlink_data.nfspath3_len);
 	case NFSPROC3_MKNOD:
 		return same_mknod(&args->mknod, &generated->mknod);
 	case NFSPROC3_RENAME:

@@ -33,7 +33,7 @@ xdrproc_t nfs3_generated_proc(uint32_t procedure);
 
 /* Do both hold the same values? Unions of rpcgen are compared in the arm that counts. */
 bool nfs3_generated_same(uint32_t procedure, const union nfs3_generated *generated,
-			 const union nfs3_args *args);
+                         const union nfs3_args *args);
 
 /* Are all enumerations within the RFC's values? rpcgen's decoders do not look. */
 bool nfs3_generated_in_range(uint32_t procedure, const union nfs3_generated *generated);

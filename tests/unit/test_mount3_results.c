@@ -33,8 +33,8 @@ START_TEST(no_entries_are_an_empty_list)
 	mount3_put_list_end(&out);
 	ck_assert_uint_eq(written_bytes(), MOUNT3_LIST_END_BYTES);
 	ck_assert_int_eq(xdr_args_decode((xdrproc_t) xdr_mountlist, &list, sizeof list, bytes,
-					 written_bytes()),
-			 0);
+	                                 written_bytes()),
+	                 0);
 	ck_assert_ptr_null(list);
 }
 END_TEST
@@ -48,8 +48,8 @@ START_TEST(mounts_are_a_mountlist)
 	mount3_put_mount(&out, VIEW("192.0.2.7"), VIEW("/"));
 	mount3_put_list_end(&out);
 	ck_assert_int_eq(xdr_args_decode((xdrproc_t) xdr_mountlist, &list, sizeof list, bytes,
-					 written_bytes()),
-			 0);
+	                                 written_bytes()),
+	                 0);
 	ck_assert_uint_eq(list->ml_hostname.mountname_len, 4);
 	ck_assert_mem_eq(list->ml_hostname.mountname_val, "esx1", 4);
 	ck_assert_mem_eq(list->ml_directory.dirpath_val, "/export/a", 9);
@@ -70,8 +70,8 @@ START_TEST(exports_are_an_exportlist)
 	mount3_put_export(&out, VIEW("/everyone"), NULL, 0);
 	mount3_put_list_end(&out);
 	ck_assert_int_eq(xdr_args_decode((xdrproc_t) xdr_mountexports, &list, sizeof list, bytes,
-					 written_bytes()),
-			 0);
+	                                 written_bytes()),
+	                 0);
 	ck_assert_mem_eq(list->ex_dir.dirpath_val, "/a", 2);
 	ck_assert_mem_eq(list->ex_groups->gr_name.mountname_val, "10.0.0.0/8", 10);
 	ck_assert_mem_eq(list->ex_groups->gr_next->gr_name.mountname_val, "esx1", 4);

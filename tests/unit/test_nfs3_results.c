@@ -47,7 +47,7 @@ START_TEST(fattr_is_84_bytes_that_rpcgen_encodes_the_same)
 	nfs3_put_fattr(&out, &attr);
 	ck_assert_uint_eq(written_bytes(), NFS3_FATTR_BYTES);
 	ck_assert_int_eq(xdr_result_encode((xdrproc_t) xdr_fattr3, &attr, want, sizeof want),
-			 NFS3_FATTR_BYTES);
+	                 NFS3_FATTR_BYTES);
 	ck_assert_mem_eq(bytes, want, NFS3_FATTR_BYTES);
 }
 END_TEST
@@ -66,8 +66,8 @@ START_TEST(post_op_attr_may_be_absent)
 	nfs3_put_post_op_attr(&out, &attr);
 	ck_assert_uint_eq(written_bytes(), NFS3_POST_OP_ATTR_BYTES);
 	ck_assert_int_eq(xdr_args_decode((xdrproc_t) xdr_post_op_attr, &post, sizeof post, bytes,
-					 NFS3_POST_OP_ATTR_BYTES),
-			 0);
+	                                 NFS3_POST_OP_ATTR_BYTES),
+	                 0);
 	ck_assert(post.attributes_follow);
 	ck_assert_mem_eq(&post.post_op_attr_u.attributes, &attr, sizeof attr);
 }
@@ -122,7 +122,7 @@ enum {
 };
 
 static uint32_t put_list(uint32_t (*entry_bytes)(const struct nfs3_entry *),
-			 void (*put)(struct xdr_out *, const struct nfs3_entry *), bool eof)
+                         void (*put)(struct xdr_out *, const struct nfs3_entry *), bool eof)
 {
 	xdr_put_u32(&out, NFS3_OK);
 	nfs3_put_post_op_attr(&out, &attr);
@@ -179,7 +179,7 @@ START_TEST(entries_are_a_READDIRPLUS3res)
 		ck_assert_int_eq(entry->name_handle.handle_follows, entries[i].handle.count > 0);
 		if (entry->name_handle.handle_follows)
 			ck_assert_mem_eq(handle->data.data_val, entries[i].handle.bytes,
-					 entries[i].handle.count);
+			                 entries[i].handle.count);
 	}
 	ck_assert_ptr_null(entry);
 	ck_assert(!res.READDIRPLUS3res_u.resok.reply.eof);

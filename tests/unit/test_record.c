@@ -63,7 +63,7 @@ START_TEST(many_records_of_one_receive_come_one_by_one)
 	for (int i = 0; i < 4; i++) {
 		static const char *const want[] = { "a", "", "bc", "defg" };
 		struct record record = record_next(&state, stream + at, stream_bytes - at,
-						   PAYLOAD_BYTES_MAX);
+		                                   PAYLOAD_BYTES_MAX);
 
 		ck_assert_int_eq(record.status, RECORD_READY);
 		ck_assert_uint_eq(record.payload_bytes, strlen(want[i]));
@@ -72,7 +72,7 @@ START_TEST(many_records_of_one_receive_come_one_by_one)
 	}
 	ck_assert_uint_eq(at, stream_bytes);
 	ck_assert_int_eq(record_next(&state, stream + at, 0, PAYLOAD_BYTES_MAX).status,
-			 RECORD_MORE);
+	                 RECORD_MORE);
 }
 END_TEST
 
@@ -177,7 +177,7 @@ START_TEST(the_sum_of_fragments_is_limited)
 	stream_bytes++;
 	record = record_next(&state, stream, stream_bytes, PAYLOAD_BYTES_MAX);
 	ck_assert_msg(record.status == limits[_i].status, "%s: %d", limits[_i].what,
-		      (int) record.status);
+	              (int) record.status);
 }
 END_TEST
 
@@ -189,7 +189,7 @@ START_TEST(one_fragment_is_limited_by_its_mark_alone)
 		struct record_state state = { 0 };
 
 		ck_assert_int_eq(record_next(&state, marks[i], 4, PAYLOAD_BYTES_MAX).status,
-				 RECORD_BAD);
+		                 RECORD_BAD);
 	}
 }
 END_TEST
@@ -279,13 +279,13 @@ int main(void)
 	tcase_add_test(tcase, marks_between_fragments_are_taken_out);
 	tcase_add_test(tcase, empty_fragments_before_the_first_byte_are_taken);
 	tcase_add_loop_test(tcase, the_sum_of_fragments_is_limited, 0,
-			    (int) (sizeof limits / sizeof limits[0]));
+	                    (int) (sizeof limits / sizeof limits[0]));
 	tcase_add_test(tcase, one_fragment_is_limited_by_its_mark_alone);
 	tcase_add_test(tcase, what_waits_may_be_copied_to_a_larger_buffer);
 	tcase_add_loop_test(tcase, a_megabyte_of_one_byte_fragments_takes_linear_time, 0,
-			    part_count);
+	                    part_count);
 	tcase_add_loop_test(tcase, two_large_fragments_in_small_receives_take_linear_time, 0,
-			    part_count);
+	                    part_count);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }

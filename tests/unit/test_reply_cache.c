@@ -322,6 +322,34 @@ START_TEST(a_large_cache_keeps_what_fits)
 }
 END_TEST
 
+/* Each cache has hash keys of its own: for none of many may xids in sequence crowd into a shard. */
+START_TEST(xids_in_sequence_spread_over_the_shards)
+{
+	enum {
+		CACHES = 300,
+		CALLS = 2500, /* 156 a shard, which holds 256: eight standard deviations */
+	};
+	struct reply_cache_limits limits = { { 4096, 4096 }, { 8, 8 }, 10 };
+	struct reply_target target = { 0 };
+	struct reply_cache_stats stats;
+
+	for (int k = 0; k < CACHES; k++) {
+		struct reply_cache *large = reply_cache_new(&limits);
+
+		for (uint32_t i = 0; i < CALLS; i++) {
+			struct reply_key call = key(i << (k % 20));
+
+			(void) reply_cache_begin(large, REPLY_CLASS_WRITE, &call, &target, 0,
+			                         &entry, known, &known_bytes);
+		}
+		reply_cache_stats(large, &stats);
+		ck_assert_uint_eq(stats.uncached, 0);
+		ck_assert_uint_eq(stats.inserted, CALLS);
+		reply_cache_free(large);
+	}
+}
+END_TEST
+
 /*
  * Threads send the same calls: each call runs once at a time and every reply is that call's. The
  * cache holds all of them, so no call runs twice. Mistakes are counted; Check's assertions are not
@@ -418,6 +446,7 @@ int main(void)
 	tcase_add_test(tcase, too_large_a_cache_is_refused);
 	tcase_add_test(tcase, memory_short_at_any_allocation_leaves_no_cache);
 	tcase_add_test(tcase, a_large_cache_keeps_what_fits);
+	tcase_add_test(tcase, xids_in_sequence_spread_over_the_shards);
 	tcase_add_test(tcase, threads_that_send_the_same_calls_run_each_once);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);

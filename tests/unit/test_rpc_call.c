@@ -59,7 +59,7 @@ static enum rpc_verdict decode(struct rpc_call *ret_call, struct rpc_reply *ret_
 
 /* The reply is these words, and no more. */
 static void check_words(const uint8_t *bytes, uint32_t bytes_count, const uint32_t *words,
-			uint32_t word_count)
+                        uint32_t word_count)
 {
 	struct xdr_in in = xdr_in(bytes, bytes_count);
 
@@ -70,7 +70,7 @@ static void check_words(const uint8_t *bytes, uint32_t bytes_count, const uint32
 
 #define CHECK_WORDS(bytes, bytes_count, ...)                               \
 	check_words(bytes, bytes_count, (const uint32_t[]){ __VA_ARGS__ }, \
-		    sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
+	            sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
 
 static void check_refused(enum auth_stat stat)
 {
@@ -295,7 +295,7 @@ START_TEST(a_header_cut_short_is_garbage_once_it_is_a_call)
 		}
 		ck_assert_int_eq(verdict, RPC_REFUSE);
 		CHECK_WORDS(reply.bytes, reply.bytes_count, XID, REPLY, MSG_ACCEPTED, AUTH_NONE, 0,
-			    GARBAGE_ARGS);
+		            GARBAGE_ARGS);
 	}
 	ck_assert_int_eq(rpc_call_decode(message, whole_bytes, &call, &reply), RPC_CALL);
 }
@@ -314,7 +314,7 @@ START_TEST(more_arguments_than_a_count_holds_are_garbage)
 	/* The header is all that is read: what lies behind it need not exist. */
 	ck_assert_int_eq(rpc_call_decode(message, (size_t) 1 << 33, &call, &reply), RPC_REFUSE);
 	CHECK_WORDS(reply.bytes, reply.bytes_count, XID, REPLY, MSG_ACCEPTED, AUTH_NONE, 0,
-		    GARBAGE_ARGS);
+	            GARBAGE_ARGS);
 }
 END_TEST
 
@@ -351,11 +351,11 @@ int main(void)
 	tcase_add_test(tcase, auth_none_may_have_a_body);
 	tcase_add_test(tcase, auth_sys_is_the_caller);
 	tcase_add_loop_test(tcase, auth_sys_is_held_to_its_limits, 0,
-			    (int) (sizeof auth_sys / sizeof auth_sys[0]));
+	                    (int) (sizeof auth_sys / sizeof auth_sys[0]));
 	tcase_add_test(tcase, auth_sys_cut_short_inside_its_body_is_badcred);
 	tcase_add_test(tcase, a_group_count_that_would_wrap_is_badcred);
 	tcase_add_loop_test(tcase, other_flavours_get_a_clean_answer, 0,
-			    (int) (sizeof flavors / sizeof flavors[0]));
+	                    (int) (sizeof flavors / sizeof flavors[0]));
 	tcase_add_test(tcase, lengths_over_400_name_whose_they_are);
 	tcase_add_test(tcase, a_body_of_400_bytes_is_taken);
 	tcase_add_test(tcase, a_verifier_of_another_flavour_is_badverf);

@@ -175,7 +175,7 @@ int main(void)
 	tcase_add_test(tcase, an_opaque_is_a_view_with_its_padding_skipped);
 	tcase_add_test(tcase, an_empty_opaque_is_no_failure);
 	tcase_add_loop_test(tcase, a_bad_length_fails, 0,
-			    (int) (sizeof bad_opaques / sizeof bad_opaques[0]));
+	                    (int) (sizeof bad_opaques / sizeof bad_opaques[0]));
 	tcase_add_test(tcase, missing_padding_fails);
 	tcase_add_test(tcase, what_was_put_is_read_back);
 	tcase_add_test(tcase, what_does_not_fit_is_not_written);

@@ -20,7 +20,7 @@ START_TEST(a_result_is_encoded_if_it_fits)
 	ck_assert_mem_eq(bytes, "\0\0\0\x46", 4);
 	for (size_t room = 0; room < 4; room++)
 		ck_assert_int_eq(xdr_result_encode((xdrproc_t) xdr_GETATTR3res, &res, bytes, room),
-				 -EMSGSIZE);
+		                 -EMSGSIZE);
 }
 END_TEST
 
@@ -31,7 +31,7 @@ START_TEST(nothing_is_written_behind_the_room)
 	memset(bytes, 0xa5, sizeof bytes);
 	for (size_t room = 0; room < 88; room++) {
 		ck_assert_int_eq(xdr_result_encode((xdrproc_t) xdr_GETATTR3res, &res, bytes, room),
-				 -EMSGSIZE);
+		                 -EMSGSIZE);
 		ck_assert_uint_eq(bytes[room], 0xa5);
 	}
 	ck_assert_int_eq(xdr_result_encode((xdrproc_t) xdr_GETATTR3res, &res, bytes, 88), 88);
@@ -80,8 +80,8 @@ START_TEST(bounds_are_the_files)
 	xdr_free((xdrproc_t) xdr_dirpath, &path);
 	bytes[3] = 1;
 	ck_assert_int_eq(xdr_args_decode((xdrproc_t) xdr_dirpath, &path, sizeof path, bytes,
-					 4 + MNTPATHLEN + 4),
-			 -EBADMSG);
+	                                 4 + MNTPATHLEN + 4),
+	                 -EBADMSG);
 }
 END_TEST
 
@@ -89,12 +89,12 @@ START_TEST(what_was_allocated_before_a_failure_is_freed)
 {
 	/* Two good strings, then one that is cut: a leak would be AddressSanitizer's to find. */
 	static const uint8_t wire[] = { 0, 0, 0, 1, 0, 0,   0, 2, 0, 0, 0, 1, 'a', 0,  0,
-					0, 0, 0, 0, 1, 'b', 0, 0, 0, 0, 0, 0, 9,   'c' };
+		                        0, 0, 0, 0, 1, 'b', 0, 0, 0, 0, 0, 0, 9,   'c' };
 	rpcbind_mapping mapping;
 
 	ck_assert_int_eq(xdr_args_decode((xdrproc_t) xdr_rpcbind_mapping, &mapping, sizeof mapping,
-					 wire, sizeof wire),
-			 -EBADMSG);
+	                                 wire, sizeof wire),
+	                 -EBADMSG);
 	ck_assert_ptr_null(mapping.netid.rpcbind_string_val);
 	ck_assert_uint_eq(mapping.program_number, 0);
 }
@@ -105,8 +105,8 @@ START_TEST(more_than_the_library_counts_is_refused)
 	dirpath path;
 
 	ck_assert_int_eq(xdr_args_decode((xdrproc_t) xdr_dirpath, &path, sizeof path, bytes,
-					 (size_t) INT_MAX + 1),
-			 -EBADMSG);
+	                                 (size_t) INT_MAX + 1),
+	                 -EBADMSG);
 }
 END_TEST
 
