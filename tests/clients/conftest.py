@@ -34,8 +34,9 @@ def pytest_generate_tests(metafunc):
 class Volume:
     """An exported folder on a file system of its own, and the server that exports it."""
 
-    def __init__(self, kind, root, server):
+    def __init__(self, kind, root, server, first):
         self.kind = kind
+        self.first = first  # of the run's file systems: it gets the long tests
         self.server = server
         self.export = root
         self._count = 0
@@ -79,7 +80,8 @@ def volume(request, server_options):
     os.chmod(export, 0o1777)
     server_class, keywords = server_options
     server = server_class([export], label=kind, **keywords).start()
-    yield Volume(kind, export, server)
+    first = request.config.getoption("--fs").split(",")[0]
+    yield Volume(kind, export, server, kind == first)
     status = server.stop()
     sandbox.unmount_volume(kind)
     assert status == 0, (f"{server.name} did not end with status 0 on SIGTERM but with {status};"
@@ -131,11 +133,19 @@ def guest(guests):
 
 
 @pytest.fixture(scope="session")
-def tree():
-    """A folder with 5,000 files to copy, the same in every run."""
-    path = os.path.join(sandbox.folder("content"), "tree")
-    content.make_tree(path)
-    return path
+def trees():
+    """Two folders to copy, the same in every run: one of 5,000 files, and a small one."""
+    made = []
+    for name, files in (("tree", content.TREE_FILES), ("small-tree", content.SMALL_TREE_FILES)):
+        made.append(os.path.join(sandbox.folder("content"), name))
+        content.make_tree(made[-1], files)
+    return made
+
+
+@pytest.fixture
+def tree(volume, trees):
+    """The large tree on the first file system, the small one on the others."""
+    return trees[0] if volume.first else trees[1]
 
 
 def _run_client(*argv, seconds=120, prefix=(), text=True):

@@ -5,8 +5,9 @@ import os
 import random
 import stat
 
-TREE_FOLDERS = 250
-TREE_FILES_PER_FOLDER = 20  # 5,000 in all
+TREE_FILES = 5000
+SMALL_TREE_FILES = 600
+TREE_FILES_PER_FOLDER = 20
 TREE_FILE_BYTES_MAX = 24 << 10
 TREE_SEED = 1813
 SPARSE_BYTES = 4 << 30
@@ -14,13 +15,13 @@ SPARSE_ISLANDS = 96
 PIECE_BYTES = 1 << 20
 
 
-def make_tree(path):
-    """5,000 files of 0 to 24 KiB in 250 folders, some with odd names, and some symbolic links."""
+def make_tree(path, files):
+    """Files of 0 to 24 KiB, 20 to a folder, some with odd names, and some symbolic links."""
     chance = random.Random(TREE_SEED)
     data = chance.randbytes(2 * TREE_FILE_BYTES_MAX)
     os.mkdir(path)
     folders = [path]
-    for number in range(TREE_FOLDERS):
+    for number in range(files // TREE_FILES_PER_FOLDER):
         folder = os.path.join(chance.choice(folders[-40:]), _name(chance, "folder", number))
         os.mkdir(folder)
         folders.append(folder)

@@ -53,7 +53,7 @@ class Job:
             output = "..." + output[-OUTPUT_SHOWN:]
         assert status != MOUNT_FAILED, f"the mount failed: {output}"
         assert status == 0, f"status {status}: {output}"
-        print(output)
+
         return output
 
     def output(self):
