@@ -7,8 +7,7 @@
  *     "/srv/a dir"  10.0.0.0/8(rw,no_root_squash)  esx1.lab(rw)  *(ro)
  *     /srv/b  -ro,insecure  host1  host2(rw)         options before hosts: defaults for this line
  *
- * Pure but for the name service, which the caller passes in. The result of parsing is immutable: a
- * reload makes another.
+ * Pure but for the name service, which the caller passes in. What was parsed is never changed.
  *
  * Hosts: an address; ADDRESS/BITS or ADDRESS/NETMASK; a host name; a name with * and ? (which do
  * not match a dot, and the client's name must resolve back to its address); * or nothing before the
@@ -32,6 +31,7 @@
 
 enum {
 	EXPORT_ANON_ID_DEFAULT = 65534, /* nobody, as in exports(5) */
+	EXPORT_FSID_MAX = 0x7fffffff,   /* above are the ids that vfs makes of paths */
 	EXPORTS_MAX = 65536,
 	EXPORT_RULES_MAX = 4096,      /* hosts of one line */
 	EXPORT_PATH_BYTES_MAX = 1024, /* RFC 1813 appendix I, MNTPATHLEN */

@@ -213,11 +213,11 @@ static void option_set_fsid(struct option_list *list, const char *value)
 		                     "fsid=%s marks the root of NFSv4, and this server speaks"
 		                     " NFSv3. Take it out.",
 		                     value);
-	if (!option_number(value, 1, UINT32_MAX, &fsid))
+	if (!option_number(value, 1, EXPORT_FSID_MAX, &fsid))
 		return exports_error(parser,
-		                     "'%.*s' is no fsid. Write a number from 1 to %" PRIu32
-		                     ", different for each directory (no UUID).",
-		                     EXPORTS_EXCERPT_BYTES_MAX, value, UINT32_MAX);
+		                     "'%.*s' is no fsid. Write a number from 1 to %d, different for"
+		                     " each directory (no UUID).",
+		                     EXPORTS_EXCERPT_BYTES_MAX, value, EXPORT_FSID_MAX);
 	if (list->spec->fsid && list->spec->fsid != fsid)
 		return exports_error(parser,
 		                     "fsid=%" PRIu32 ", but fsid=%" PRIu32

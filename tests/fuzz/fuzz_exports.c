@@ -98,6 +98,7 @@ static void check_spec(const struct exports *exports, const struct export_spec *
 	if (spec->mountpoint)
 		check_path(spec->mountpoint);
 	assert(strcmp(spec->file, "fuzz") == 0);
+	assert(spec->fsid <= EXPORT_FSID_MAX);
 	assert(spec->rule_count >= 1 && spec->rule_count <= EXPORT_RULES_MAX);
 	assert(exports_find_path(exports, spec->path, &below) == spec && below[0] == '\0');
 

@@ -170,7 +170,7 @@ static const struct {
 	const char *mountpoint;
 } spec_options[] = {
 	{ "a", 0, NULL },
-	{ "a(fsid=4294967295) b", UINT32_MAX, NULL },
+	{ "a(fsid=2147483647) b", EXPORT_FSID_MAX, NULL },
 	{ "a(fsid=7) b(fsid=7)", 7, NULL },
 	{ "-fsid=7,mp a b", 7, "/srv" },
 	{ "a(mountpoint) b(mp)", 0, "/srv" },
@@ -247,7 +247,7 @@ static const struct {
 	{ "/srv a(anongid=1x)",       "f:1: '1x' is no id for anongid" },
 	{ "/srv a(fsid=0)",           "f:1: fsid=0 marks the root of NFSv4" },
 	{ "/srv a(fsid=root)",        "f:1: fsid=root marks the root of NFSv4" },
-	{ "/srv a(fsid=4294967296)",  "f:1: '4294967296' is no fsid" },
+	{ "/srv a(fsid=2147483648)",  "f:1: '2147483648' is no fsid" },
 	{ "/srv a(fsid=1) b(fsid=2)", "f:1: fsid=2, but fsid=1 for the same directory before" },
 	{ "/a x(fsid=1)\n/b x(fsid=1)", "f:2: fsid=1 belongs to '/a' already (f:1)" },
 	{ "/srv a(mp=x)",             "f:1: 'x' is no path for mountpoint" },
@@ -429,6 +429,39 @@ START_TEST(ten_megabytes_of_anything_end_soon)
 }
 END_TEST
 
+static const struct {
+	const char *start;
+	size_t bytes; /* of 'a' after it */
+	const char *end;
+	const char *report; /* NULL: fits */
+} limits[] = {
+	/* clang-format off */
+	{ "/",       1023, " *",   NULL },
+	{ "/",       1024, " *",   "has more than 1024 bytes" },
+	{ "/srv a.", 63,   "",     NULL },
+	{ "/srv a.", 64,   "",     "is no host" },
+	{ "/srv ",   300,  ".lab", "has more than 255 bytes" },
+	{ "/srv ",   60,   "/24",  "is no network" },
+	{ "\"/a\tb", 1,    "\" *", "has a control character" },
+	{ "\"a\tb",  1,    "\" *", "'a?ba' is no absolute path" },
+	/* clang-format on */
+};
+
+START_TEST(limits_are_exact)
+{
+	const char *report = limits[_i].report;
+	char text[2048];
+	size_t at = strlen(limits[_i].start);
+
+	memcpy(text, limits[_i].start, at);
+	memset(text + at, 'a', limits[_i].bytes);
+	at += limits[_i].bytes;
+	memcpy(text + at, limits[_i].end, strlen(limits[_i].end) + 1);
+	ck_assert_int_eq(parse(text), report ? -EINVAL : 0);
+	ck_assert_msg(report ? strstr(reports, report) != NULL : !reports[0], "%s", reports);
+}
+END_TEST
+
 START_TEST(a_thousand_warnings_do_not_stop_the_reading)
 {
 	char text[64];
@@ -520,6 +553,7 @@ int main(void)
 	tcase_add_test(tcase, files_share_one_table);
 	tcase_add_test(tcase, a_line_from_the_command_line_is_read);
 	tcase_add_loop_test(tcase, ten_megabytes_of_anything_end_soon, 0, ARRAY_COUNT(floods));
+	tcase_add_loop_test(tcase, limits_are_exact, 0, ARRAY_COUNT(limits));
 	tcase_add_test(tcase, a_thousand_warnings_do_not_stop_the_reading);
 	tcase_add_test(tcase, the_table_has_an_end);
 	tcase_add_test(tcase, a_thousand_exports_are_read_in_no_time);
