@@ -54,6 +54,8 @@ def pytest_addoption(parser):
     add("--fail-cmd", help="makes flushes on --failing-export fail")
     add("--heal-cmd", help="undoes --fail-cmd")
     add("--failing-export", help="an export that --fail-cmd breaks")
+    add("--soak-seconds", type=float, default=3.0, help="how long each soak test goes on")
+    add("--soak-seed", type=int, default=0, help="repeat the random choices of an earlier soak")
     add("--forbid-skips", action="store_true", help="a skipped test is a failure")
     add("--allow-skip", action="append", default=[], metavar="PATTERN",
         help="with --forbid-skips: tests (file::name) or reasons that may be skipped")
