@@ -10,6 +10,10 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "rpcgen/rpc_call.h"
+
+static_assert(NFS3_DATA_BYTES_MAX == RPC_RECORD_BYTES_MAX, "what a record can hold, WRITE can say");
+
 static struct xdr_view get_handle(struct xdr_in *in)
 {
 	return xdr_get_opaque(in, NFS3_FHSIZE);

@@ -4,6 +4,7 @@
  */
 #include "rpcgen/xdr_generated.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -14,9 +15,7 @@ int xdr_result_encode(xdrproc_t encode, const void *result, uint8_t *to, size_t 
 	bool_t fits;
 	int written_bytes;
 
-	/* The XDR library counts room in an int. */
-	if (to_bytes > INT_MAX)
-		to_bytes = INT_MAX;
+	assert(to_bytes <= INT_MAX);
 	xdrmem_create(&xdrs, (char *) to, (u_int) to_bytes, XDR_ENCODE);
 	fits = encode(&xdrs, (void *) (uintptr_t) result); /* reads only: x_op is XDR_ENCODE */
 	written_bytes = (int) xdr_getpos(&xdrs);

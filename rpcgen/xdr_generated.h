@@ -13,7 +13,7 @@
  * xdr_result_encode() - encode with one of rpcgen's functions
  * @encode: for example (xdrproc_t) xdr_CREATE3res
  * @result: what it takes
- * @to, @to_bytes: where the bytes go
+ * @to, @to_bytes: where the bytes go; at most INT_MAX, in which the XDR library counts
  *
  * Return: the bytes written, or -EMSGSIZE if they do not fit.
  */

@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "support/alloc_fail.h"
 #include "support/check_main.h"
 
 enum {
@@ -273,23 +272,6 @@ START_TEST(too_large_a_cache_is_refused)
 }
 END_TEST
 
-START_TEST(memory_short_at_any_allocation_leaves_no_cache)
-{
-	struct reply_cache_limits limits = { { 4, 4 }, { 8, 8 }, 10 };
-
-	for (unsigned nth = 1; alloc_fail_begin(nth); nth++) {
-		struct reply_cache *made = reply_cache_new(&limits);
-
-		if (!alloc_fail_end()) {
-			ck_assert_ptr_nonnull(made);
-			reply_cache_free(made);
-			break;
-		}
-		ck_assert_ptr_null(made);
-	}
-}
-END_TEST
-
 /* Many shards: all that was put in is found, and the classes' sizes add up. */
 START_TEST(a_large_cache_keeps_what_fits)
 {
@@ -444,7 +426,6 @@ int main(void)
 	tcase_add_test(tcase, a_class_without_entries_caches_nothing);
 	tcase_add_test(tcase, freeing_nothing_is_no_trouble);
 	tcase_add_test(tcase, too_large_a_cache_is_refused);
-	tcase_add_test(tcase, memory_short_at_any_allocation_leaves_no_cache);
 	tcase_add_test(tcase, a_large_cache_keeps_what_fits);
 	tcase_add_test(tcase, xids_in_sequence_spread_over_the_shards);
 	tcase_add_test(tcase, threads_that_send_the_same_calls_run_each_once);
