@@ -181,6 +181,7 @@ static struct vfs_file *file_new(struct vfs *vfs, struct vfs_export *export, int
 	if (!file)
 		return NULL;
 	atomic_store(&file->refs, 2); /* the hash's and the caller's */
+	list_node_init(&file->lru);
 	file->fd = fd;
 	file->vfs = vfs;
 	file->export = vfs_export_ref(export);

@@ -64,6 +64,9 @@ int vfs_link(struct vfs_file *file, struct vfs_file *dir, const char *name,
 int vfs_setattr(struct vfs_file *file, const struct vfs_set *set, const struct timespec *guard,
                 const struct vfs_caller *caller);
 
+/* Take the set-user-id and set-group-id bits, as writing by somebody who is not root does. As the server. */
+int vfs_drop_set_id(struct vfs_file *file);
+
 struct vfs_entry {
 	const char *name;
 	uint32_t name_bytes;

@@ -206,3 +206,12 @@ int vfs_setattr(struct vfs_file *file, const struct vfs_set *set, const struct t
 		r = setattr_sync(file);
 	return r;
 }
+
+int vfs_drop_set_id(struct vfs_file *file)
+{
+	struct stat stat;
+
+	if (fstat(file->fd, &stat) < 0)
+		return -errno;
+	return apply_mode(file, stat.st_mode & ~(mode_t) 06000);
+}

@@ -14,7 +14,7 @@ lint_begin "$@"
 table=nfsd/config.c page=packaging/man/lodestore.conf.5 packaged=packaging/default/lodestore.conf
 [ -f "$table" ] || lint_end
 
-keys_of_table() { sed -nE 's/^[[:space:]]*\{ "([a-z]+)", "([a-z-]+)",.*/\1 \2/p' "$table" | sort; }
+keys_of_table() { sed -nE 's/^[[:space:]]*\{ "([a-z]+)", "([a-z_-]+)",.*/\1 \2/p' "$table" | sort; }
 
 # shellcheck disable=SC2317 # called by name, in compare
 keys_of_page()
@@ -30,7 +30,7 @@ keys_of_page()
 keys_of_packaged()
 {
 	awk '/^\[/ { gsub(/[^a-z]/, ""); section = $0 }
-		/^#[a-z-]+ = / { print section, substr($1, 2) }' "$packaged" | sort
+		/^#[a-z_-]+ = / { print section, substr($1, 2) }' "$packaged" | sort
 }
 
 compare()

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.h - one call on its way from a connection (or datagram) to its reply.
+ *
+ * A call has one owner at a time: its worker, or a thread of the pool between call_to_pool() and its
+ * return. It outlives its connection: closing marks that, the steps still run, the reply is dropped.
+ *
+ *     call_start      the header is decoded, the procedure found, the reply cache asked
+ *     run()           inline on the worker, or on the pool; or start() for the ring's procedures
+ *     call_finish     the reply is complete: remembered if it must be, and sent
+ */
+#pragma once
+
+#include "nfsd/reply_cache.h"
+#include "nfsd/server.h"
+#include "rpcgen/nfs3_args.h"
+#include "rpcgen/rpc_call.h"
+#include "rpcgen/xdr_cursor.h"
+#include "vfs/io/buffer.h"
+#include "vfs/io/pool.h"
+#include "vfs/vfs.h"
+
+struct call;
+struct conn;
+struct udp_socket;
+struct worker;
+
+enum call_kind {
+	CALL_INLINE,   /* run() on the worker; -EAGAIN there means: once more on the pool */
+	CALL_BLOCKING, /* run() on the pool */
+	CALL_RING,     /* prepare() as CALL_INLINE's run(), then start() on the worker */
+};
+
+enum {
+	PROC_OPEN = 1 << 0,        /* without credentials, too */
+	PROC_CHANGES = 1 << 1,     /* refused on read-only exports */
+	PROC_ONCE_NAMES = 1 << 2,  /* not to be run twice: REPLY_CLASS_NAMESPACE */
+	PROC_ONCE_WRITE = 1 << 3,  /* not to be run twice: REPLY_CLASS_WRITE */
+	PROC_DATAGRAM = 1 << 4,    /* over UDP, too */
+};
+
+/* What an unsuccessful result carries behind its status (RFC 1813: the resfail of each). */
+enum call_fail {
+	FAIL_STATUS,       /* nothing */
+	FAIL_ATTR,         /* post_op_attr of the first handle */
+	FAIL_WCC,          /* wcc_data of the first handle */
+	FAIL_WCC_WCC,      /* wcc_data of both (RENAME) */
+	FAIL_ATTR_WCC,     /* post_op_attr of the first, wcc_data of the second (LINK) */
+};
+
+struct proc {
+	const char *name;
+	enum call_kind kind;
+	unsigned flags;
+	enum call_fail fail;
+	/* Room for the results, from the decoded arguments; NULL: CALL_REPLY_BYTES_MIN is enough. */
+	uint32_t (*reply_room)(const struct call *call);
+	/* 0: the results are in call->out. -EAGAIN (only if !call->may_block): would block. Other negative
+	 * errno: the procedure fails. */
+	int (*run)(struct call *call);
+	/* CALL_RING: start I/O; ends in call_finish(). */
+	void (*start)(struct call *call);
+};
+
+/* What a listening socket is for. */
+enum socket_role {
+	ROLE_NFS,     /* NFS, MOUNT, offload */
+	ROLE_PORTMAP, /* port 111, if no rpcbind runs */
+};
+
+/* One version of one program. */
+struct program {
+	uint32_t number, version;
+	const struct proc *procs;
+	uint32_t proc_count;
+	/* Turn a failure of run() into results at call->out, or into an accept_stat other than SUCCESS. */
+	void (*failed)(struct call *call, int error);
+	/* Decode call->rpc.args before anything else. 0 or -EBADMSG: GARBAGE_ARGS. NULL: run() does. */
+	int (*decode)(struct call *call);
+	/* Common to all procedures with a handle, before run(): 0, -EAGAIN, or a failure. NULL: nothing. */
+	int (*prepare)(struct call *call);
+	enum socket_role role; /* the sockets it is served on */
+};
+
+/* Ends with a program whose number is 0. */
+extern const struct program *const programs[];
+
+struct call {
+	struct worker *worker;
+	struct conn *conn;      /* NULL for datagrams */
+	struct udp_socket *udp; /* NULL for streams */
+	struct call *next;      /* in a connection's queue, or the free list */
+
+	struct buffer *message;
+	struct rpc_call rpc;
+	const struct program *program;
+	const struct proc *proc;
+	struct export_address client, local; /* local: ours, that the client asked */
+	uint16_t client_port;
+	enum socket_role role;
+	bool may_block;
+	bool forget; /* do not keep the reply: the client is told to try again */
+	int result; /* of the pool's work */
+
+	union nfs3_args args;
+	struct vfs_file *file, *file2; /* of the first and second handle */
+	struct vfs_caller caller;      /* after squashing */
+	struct export_options options;
+	uint32_t options_serial; /* != 0: learnt on the pool, for the connection to keep */
+	bool authorised;         /* the host may use the first handle's export */
+
+	struct reply_entry *entry; /* NULL: not in the reply cache */
+	struct buffer *reply;      /* record mark, header, results */
+	struct xdr_out out;        /* results are put here */
+	uint32_t accept_stat;
+	uint32_t reply_bytes; /* with record mark, once finished */
+
+	struct pool_job job;
+	struct ring_op op;
+	struct vfs_commit commit;
+	uint32_t io_bytes; /* READ, WRITE: done so far */
+};
+
+/* The record mark and an accepted header come first in a reply. */
+enum {
+	CALL_REPLY_HEAD_BYTES = RPC_RECORD_MARK_BYTES + RPC_ACCEPTED_BYTES,
+	CALL_REPLY_BYTES_MIN = 1024 - CALL_REPLY_HEAD_BYTES, /* of results */
+};
+
+/* From the worker's free list, zeroed. NULL: memory is short. */
+struct call *call_new(struct worker *worker);
+
+/* Gives back everything it holds. The end of a call. */
+void call_free(struct call *call);
+
+/**
+ * call_start() - begin with one message
+ * @call: conn or udp, client, message set
+ * @bytes, @bytes_count: the message, in call->message
+ *
+ * The call is gone when this returns, or others will finish it.
+ */
+void call_start(struct call *call, const uint8_t *bytes, uint32_t bytes_count);
+
+/* The results are in call->out (or accept_stat says why there are none): send. The call is gone. */
+void call_finish(struct call *call);
+
+/* run() or the I/O failed: let the program say so, then call_finish(). */
+void call_fail(struct call *call, int error);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * WRITE - RFC 1813 section 3.3.7.
+ *
+ * One call's life, in the order of this file:
+ *
+ *     nfs3_write_prepare  arguments, file open, caller allowed
+ *     nfs3_write          -> pwrite from the receive buffer
+ *     nfs3_write_written  short? stable?  -> pwrite again, group commit, or the reply
+ *     nfs3_write_synced   -> the reply
+ *
+ * FILE_SYNC and DATA_SYNC are both answered FILE_SYNC after an fdatasync(2): data, size and extents
+ * are on stable storage. Only the times may be older after a power cut (docs/architecture.md says why).
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "nfsd/nfs3.h"
+#include "nfsd/worker.h"
+#include "vfs/base/cleanup.h"
+
+static void nfs3_write_start(struct call *call);
+static void nfs3_write_written(struct ring_op *op, int result);
+static void nfs3_write_synced(struct vfs_commit *commit, int error);
+static void nfs3_write_reply(struct call *call, stable_how committed);
+
+/* RFC 1813: a server may write less than asked; more than wtmax is never taken. */
+static uint32_t write_bytes(const struct nfs3_write_args *args)
+{
+	return args->count < NFS3_IO_BYTES_MAX ? args->count : NFS3_IO_BYTES_MAX;
+}
+
+int nfs3_write_prepare(struct call *call)
+{
+	const struct nfs3_write_args *args = &call->args.write;
+
+	/* count repeats the length of data; they differ only in a broken or hostile call. */
+	if (args->count != args->data.count)
+		return -EINVAL;
+	if (args->offset > INT64_MAX || args->count > INT64_MAX - args->offset)
+		return -EFBIG;
+	return nfs3_data_prepare(call, true);
+}
+
+void nfs3_write(struct call *call)
+{
+	call->io_bytes = 0;
+	if (call->args.write.count == 0)
+		nfs3_write_reply(call, FILE_SYNC);
+	else
+		nfs3_write_start(call);
+}
+
+static void nfs3_write_start(struct call *call)
+{
+	const struct nfs3_write_args *args = &call->args.write;
+
+	assert(call->io_bytes < write_bytes(args));
+	call->op.done = nfs3_write_written;
+	ring_pwrite(loop_ring(call->worker->loop), &call->op, vfs_file_fd(call->file),
+	            args->data.bytes + call->io_bytes, write_bytes(args) - call->io_bytes,
+	            args->offset + call->io_bytes);
+}
+
+static void nfs3_write_written(struct ring_op *op, int result)
+{
+	struct call *call = container_of(op, struct call, op);
+	const struct nfs3_write_args *args = &call->args.write;
+
+	if (result > 0)
+		vfs_file_dirtied(call->file); /* also if the rest fails: this part is there */
+	if (result <= 0) {
+		/* No progress: going again would not end. */
+		call_fail(call, result < 0 ? result : -EIO);
+		return;
+	}
+	call->io_bytes += (uint32_t) result;
+	if (call->io_bytes < write_bytes(args)) {
+		nfs3_write_start(call);
+		return;
+	}
+	if (args->stable == UNSTABLE || call->caller.async) {
+		nfs3_write_reply(call, args->stable == UNSTABLE ? UNSTABLE : FILE_SYNC);
+		return;
+	}
+	call->commit.loop = call->worker->loop;
+	call->commit.done = nfs3_write_synced;
+	vfs_file_commit(call->file, &call->commit);
+}
+
+static void nfs3_write_synced(struct vfs_commit *commit, int error)
+{
+	struct call *call = container_of(commit, struct call, commit);
+
+	if (error < 0) {
+		server_verifier_rotate(call->worker->server, error);
+		call_fail(call, error);
+		return;
+	}
+	nfs3_write_reply(call, FILE_SYNC);
+}
+
+static void nfs3_write_reply(struct call *call, stable_how committed)
+{
+	struct xdr_out *out = &call->out;
+
+	nfs3_put_ok(out);
+	nfs3_put_wcc_of(out, call->file);
+	xdr_put_u32(out, call->io_bytes);
+	xdr_put_u32(out, committed);
+	xdr_put_u64(out, atomic_load(&call->worker->server->write_verifier));
+	call_finish(call); /* call is gone */
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server.c - putting lodestore-nfsd together, and taking it apart.
+ */
+#include "nfsd/server.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nfsd/file_text.h"
+#include "nfsd/mount3.h"
+#include "nfsd/mounts.h"
+#include "nfsd/nfs3.h"
+#include "nfsd/peers.h"
+#include "nfsd/portmap.h"
+#include "nfsd/server_run.h"
+#include "nfsd/sockets.h"
+#include "nfsd/udp.h"
+#include "nfsd/worker.h"
+#include "vfs/base/cleanup.h"
+#include "vfs/base/log.h"
+
+enum {
+	STOP_GRACE_MS = 3500, /* for calls that run; then connections are closed */
+	/* What is not the cache's: rings, logs, the state directory; a directory and an entry for each
+	 * thread of the pool; an export's root each. */
+	DESCRIPTORS_SPARE = 64,
+	DESCRIPTORS_PER_POOL_THREAD = 4,
+	DESCRIPTORS_MIN = 64, /* of the cache */
+	REPLY_BYTES_NAMES = 512,
+	REPLY_BYTES_WRITE = 192,
+};
+
+const struct program *const programs[] = {
+	&nfs3_program,
+	&mount3_program,
+	&mount2_program,
+	&mount1_program,
+	&portmap2_program,
+	&rpcbind3_program,
+	&rpcbind4_program,
+	NULL,
+};
+
+static void verifier_new(struct server *server)
+{
+	struct timespec now;
+	uint64_t random = 0;
+
+	/* Time and chance: two starts within one tick of a clock that stands still still differ. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	(void) !getrandom(&random, sizeof random, 0);
+	atomic_store(&server->write_verifier,
+	             (uint64_t) now.tv_sec << 32 ^ (uint64_t) now.tv_nsec ^ random);
+}
+
+void server_verifier_rotate(struct server *server, int error)
+{
+	log_error("a flush failed: %s. The calls it covered were told; the write verifier changes, so"
+	          " that clients write again what was not committed",
+	          strerror(-error));
+	atomic_fetch_add(&server->write_verifier, 1);
+}
+
+/* ---- state directory ---- */
+
+static int key_read(const char *path, struct vfs_handle_key *ret_key)
+{
+	AUTO(free_ptr) char *text = NULL;
+	size_t bytes;
+	int r;
+
+	r = file_text_read(path, &text, &bytes);
+	if (r == -ENOENT)
+		return r;
+	if (r < 0) {
+		log_error("cannot read the key of the file handles, %s: %s", path, strerror(-r));
+		return r;
+	}
+	if (bytes != sizeof *ret_key) {
+		log_error("%s is damaged: it has %zu bytes instead of %zu. Restore it from a backup, or"
+		          " remove it and mount all clients anew (their file handles become stale)",
+		          path, bytes, sizeof *ret_key);
+		return -EINVAL;
+	}
+	memcpy(ret_key, text, sizeof *ret_key);
+	return 0;
+}
+
+static int key_make(const char *path, struct vfs_handle_key *ret_key)
+{
+	int r;
+
+	if (getrandom(ret_key, sizeof *ret_key, 0) != sizeof *ret_key)
+		return -EIO;
+	r = file_text_create(path, ret_key, sizeof *ret_key);
+	if (r == -EEXIST)
+		return key_read(path, ret_key);
+	if (r < 0)
+		log_error("cannot make the key of the file handles, %s: %s", path, strerror(-r));
+	else
+		log_info("made the key of the file handles, %s: keep it with your backups", path);
+	return r;
+}
+
+static int server_key(const struct config *config, struct vfs_handle_key *ret_key)
+{
+	AUTO(free_ptr) char *path = NULL;
+	int r;
+
+	if (mkdir(config->state_dir, 0700) < 0 && errno != EEXIST) {
+		r = -errno;
+		log_error("cannot make the state directory %s: %s. Make it, or name another with"
+		          " --state-dir", config->state_dir, strerror(-r));
+		return r;
+	}
+	if (asprintf(&path, "%s/handle.key", config->state_dir) < 0)
+		return -ENOMEM;
+	r = key_read(path, ret_key);
+	return r == -ENOENT ? key_make(path, ret_key) : r;
+}
+
+/* ---- exports ---- */
+
+static void report_unusable(void *context, enum exports_severity severity,
+                            const struct export_spec *spec, const char *message)
+{
+	log_always(severity == EXPORTS_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s:%u: %s",
+	           spec->file, spec->line, message);
+}
+
+int server_exports_load(struct server *server)
+{
+	struct exports exports;
+	size_t usable, all;
+	int r;
+
+	r = config_exports(server->config, &exports);
+	if (r < 0)
+		return r;
+	all = exports.count;
+	r = vfs_exports_set(server->vfs, &exports, report_unusable, NULL, &usable);
+	if (r < 0)
+		return r;
+	server->exports_usable = usable;
+	if (usable < all)
+		log_warn("%zu of %zu exports can be served", usable, all);
+	else
+		log_info("serving %zu export%s", all, all == 1 ? "" : "s");
+	return 0;
+}
+
+/* ---- starting ---- */
+
+/* As many descriptors as the system gives; the cache's share of them. */
+static unsigned open_files_max(const struct config *config)
+{
+	struct rlimit limit;
+	uint64_t others = DESCRIPTORS_SPARE + config->pool_threads * DESCRIPTORS_PER_POOL_THREAD +
+	                  config->connections;
+	uint64_t left;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return DESCRIPTORS_MIN;
+	limit.rlim_cur = limit.rlim_max;
+	(void) setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= others + config->open_files)
+		return (unsigned) config->open_files;
+	left = limit.rlim_cur > 2 * others ? limit.rlim_cur - others : limit.rlim_cur / 2;
+	log_warn("only %llu descriptors are allowed, so %llu files are kept open instead of %llu. Raise"
+	         " LimitNOFILE= in the unit, or 'ulimit -n'",
+	         (unsigned long long) limit.rlim_cur, (unsigned long long) left,
+	         (unsigned long long) config->open_files);
+	return left > DESCRIPTORS_MIN ? (unsigned) left : DESCRIPTORS_MIN;
+}
+
+static int server_caches(struct server *server)
+{
+	const struct config *config = server->config;
+	struct reply_cache_limits limits = {
+		.entries = { (uint32_t) config->reply_cache_names,
+		             (uint32_t) config->reply_cache_writes },
+		.reply_bytes_max = { REPLY_BYTES_NAMES, REPLY_BYTES_WRITE },
+		.lifetime_s = (uint32_t) config->reply_cache_lifetime_s,
+	};
+	int r;
+
+	server->replies = reply_cache_new(&limits);
+	server->mounts = mounts_new();
+	server->peers = peers_new((unsigned) config->connections,
+	                          (unsigned) config->connections_per_address);
+	if (!server->replies || !server->mounts || !server->peers)
+		return -ENOMEM;
+	r = pool_open((unsigned) config->pool_threads, NULL, &server->pool);
+	if (r < 0)
+		log_error("cannot start %llu threads: %s", (unsigned long long) config->pool_threads,
+		          strerror(-r));
+	return r;
+}
+
+static int server_workers(struct server *server)
+{
+	unsigned count = server->config->workers ? (unsigned) server->config->workers :
+	                                           (unsigned) get_nprocs();
+	const char *hint;
+	int r;
+
+	if (count > SERVER_WORKERS_MAX)
+		count = SERVER_WORKERS_MAX;
+	for (unsigned i = 0; i < count; i++) {
+		r = worker_start(server, i, &server->workers[i], &hint);
+		if (r < 0) {
+			log_error("cannot start worker %u: %s%s%s", i, strerror(-r), hint[0] ? ": " : "",
+			          hint);
+			return r;
+		}
+		server->worker_count++;
+	}
+	return 0;
+}
+
+/* ---- listening ---- */
+
+/* Sockets are bound here and handed to worker 0, whose ring accepts. */
+struct listen_task {
+	struct loop_task task;
+	struct worker *worker;
+	int tcp_fd, udp_fd;
+	enum socket_role role;
+	int result;
+	sem_t done;
+};
+
+static void listen_begin(struct loop_task *task)
+{
+	struct listen_task *listen = container_of(task, struct listen_task, task);
+
+	listen->result = listener_open(listen->worker, listen->tcp_fd, listen->role);
+	if (listen->result == 0)
+		listen->result = udp_open(listen->worker, listen->udp_fd, listen->role);
+	else
+		close_fd(&listen->udp_fd);
+	sem_post(&listen->done); /* listen is gone */
+}
+
+static int listen_on(struct server *server, const union sockets_address *address,
+                     enum socket_role role)
+{
+	struct listen_task listen = {
+		.task.run = listen_begin,
+		.worker = server->workers[0],
+		.role = role,
+	};
+
+	listen.tcp_fd = sockets_bind(address, SOCK_STREAM);
+	if (listen.tcp_fd < 0)
+		return listen.tcp_fd;
+	listen.udp_fd = sockets_bind(address, SOCK_DGRAM);
+	if (listen.udp_fd < 0) {
+		close_fd(&listen.tcp_fd);
+		return listen.udp_fd;
+	}
+	sem_init(&listen.done, 0, 0);
+	loop_post(server->workers[0]->loop, &listen.task);
+	while (sem_wait(&listen.done) < 0)
+		;
+	sem_destroy(&listen.done);
+	return listen.result;
+}
+
+static void say_cannot_listen(const char *text, uint16_t port, int error)
+{
+	const char *what = error == -EADDRINUSE ?
+	                           "another server has it: stop it (nfs-kernel-server and nfs-ganesha"
+	                           " use 2049 too), or choose another with --port" :
+	                   error == -EACCES ?
+	                           "ports below 1024 need root or CAP_NET_BIND_SERVICE" :
+	                   error == -EADDRNOTAVAIL ? "this machine has no such address (--listen)" :
+	                                             "see ip(7)";
+
+	log_error("cannot listen on %s port %u: %s; %s", text, port, strerror(-error), what);
+}
+
+/* One address of a list; missing IPv6 is no mistake when everything is meant. */
+static int listen_one(struct server *server, const char *text, uint16_t port,
+                      enum socket_role role, bool optional)
+{
+	union sockets_address address;
+	int r;
+
+	if (sockets_parse(text, port, &address) < 0) {
+		log_error("--listen: '%s' is no address. Write IPv4 or IPv6 addresses with commas"
+		          " between them, for example 192.0.2.10,::1",
+		          text);
+		return -EINVAL;
+	}
+	r = listen_on(server, &address, role);
+	if (r == -EAFNOSUPPORT && optional)
+		return 0;
+	if (r < 0) {
+		if (role == ROLE_NFS)
+			say_cannot_listen(text, port, r);
+		return r;
+	}
+	if (address.any.sa_family == AF_INET6)
+		server->serves_ipv6 = true;
+	else
+		server->serves_ipv4 = true;
+	return 0;
+}
+
+static int server_listen(struct server *server, uint16_t port, enum socket_role role)
+{
+	AUTO(free_ptr) char *list = NULL;
+	char *rest, *text;
+	int r = 0;
+
+	if (!server->config->listen || !server->config->listen[0]) {
+		r = listen_one(server, "0.0.0.0", port, role, false);
+		return r < 0 ? r : listen_one(server, "::", port, role, true);
+	}
+	list = strdup(server->config->listen);
+	if (!list)
+		return -ENOMEM;
+	for (text = strtok_r(list, ", ", &rest); r == 0 && text; text = strtok_r(NULL, ", ", &rest))
+		r = listen_one(server, text, port, role, false);
+	return r;
+}
+
+/* rpcbind if it runs, else port 111 ourselves. Failing is no reason not to serve: clients that name the
+ * port need neither. */
+static void server_announce(struct server *server)
+{
+	int r;
+
+	if (!server->config->rpcbind)
+		return;
+	if (rpcbind_runs()) {
+		server->registered = rpcbind_register(server) == 0;
+		if (server->registered)
+			log_info("registered with rpcbind");
+		return;
+	}
+	r = server_listen(server, PORTMAP_PORT, ROLE_PORTMAP);
+	if (r == 0)
+		log_info("no rpcbind runs here: answering port 111 ourselves");
+	else
+		log_warn("no rpcbind runs here, and port 111 cannot be answered: %s. ESXi and clients"
+		         " that do not name the port will not find us; install rpcbind, run as root, or"
+		         " say --no-rpcbind to be content with that",
+		         strerror(-r));
+}
+
+int server_start(struct server *server, const struct config *config)
+{
+	struct vfs_handle_key key;
+	char missing[256];
+	int r;
+
+	server->config = config;
+	server->names = &export_names_system;
+	server->budget.limit_bytes = config->buffer_bytes;
+	server->port = (uint16_t) config->port;
+	verifier_new(server);
+	r = vfs_identity_init(missing, sizeof missing);
+	if (r == -EPERM)
+		log_error("this process lacks %s. Run it as root, or give it these capabilities"
+		          " (AmbientCapabilities= in the unit)", missing);
+	if (r == 0)
+		r = server_key(config, &key);
+	if (r == 0)
+		r = vfs_new(&key, open_files_max(config), &server->vfs);
+	if (r == 0)
+		r = server_exports_load(server);
+	if (r == 0 && server->exports_usable == 0 && config->export_line_count) {
+		log_error("nothing can be served");
+		r = -ENOENT;
+	}
+	if (r == 0)
+		r = server_caches(server);
+	if (r == 0)
+		r = server_workers(server);
+	if (r == 0)
+		r = server_listen(server, server->port, ROLE_NFS);
+	if (r == 0)
+		server_announce(server);
+	return r;
+}
+
+/* ---- stopping ---- */
+
+void server_stop(struct server *server)
+{
+	if (server->registered)
+		rpcbind_unregister(server);
+	for (unsigned i = 0; i < server->worker_count; i++)
+		worker_stop(server->workers[i], STOP_GRACE_MS);
+	for (unsigned i = 0; i < server->worker_count; i++)
+		(void) worker_join(server->workers[i]);
+	server->worker_count = 0;
+	server->pool = pool_close(server->pool);
+	server->vfs = vfs_free(server->vfs);
+	server->replies = reply_cache_free(server->replies);
+	server->mounts = mounts_free(server->mounts);
+	server->peers = peers_free(server->peers);
+}

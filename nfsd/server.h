@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server.h - what all of lodestore-nfsd shares: configuration, files, pool, reply cache, verifier.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nfsd/config.h"
+#include "nfsd/reply_cache.h"
+#include "vfs/io/buffer.h"
+#include "vfs/io/pool.h"
+#include "vfs/vfs.h"
+
+struct worker;
+struct mounts;
+struct peers;
+
+enum { SERVER_WORKERS_MAX = 64 };
+
+struct server {
+	const struct config *config;
+	struct vfs *vfs;
+	struct pool *pool;
+	struct reply_cache *replies;
+	struct mounts *mounts; /* who has mounted what (MOUNT's DUMP) */
+	struct peers *peers;   /* connections per address */
+	size_t exports_usable;
+	bool registered; /* with rpcbind */
+	const struct export_names *names;
+	struct buffer_budget budget;
+	struct worker *workers[SERVER_WORKERS_MAX];
+	unsigned worker_count;
+
+	/* Same in every WRITE and COMMIT until a restart or a failed flush (RFC 1813 section 3.3.7). */
+	atomic_uint_fast64_t write_verifier;
+
+	/* Where NFS and MOUNT are served, for the portmapper; host order. */
+	uint16_t port;
+	bool serves_ipv4, serves_ipv6;
+};
+
+/* A flush failed: unstable data may be lost, and every client must be able to tell. */
+void server_verifier_rotate(struct server *server, int error);

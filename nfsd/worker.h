@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker.h - one thread: its loop, buffers, connections and calls. Everything here belongs to it alone.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "nfsd/call.h"
+#include "nfsd/server.h"
+#include "vfs/base/list.h"
+#include "vfs/io/loop.h"
+
+enum { WORKER_CALLS_KEPT_MAX = 1024 };
+
+struct worker {
+	struct server *server;
+	unsigned number;
+	pthread_t thread;
+	struct loop *loop;
+	struct buffer_pool *buffers;
+
+	struct call *free_calls;
+	unsigned free_call_count;
+	unsigned call_count; /* in being */
+
+	struct conn **conns; /* by slot; NULL: free */
+	unsigned conn_slots;
+	atomic_uint conn_count; /* written here, read by who hands out connections */
+	uint64_t conn_generation;
+	struct list_node starved; /* connections that wait for memory or for their own replies */
+
+	struct list_node listeners; /* worker 0: TCP */
+	struct list_node udp_sockets;
+
+	unsigned tick_count;
+	bool stopping;
+	unsigned grace_ms;
+	uint64_t stop_at_ms;
+	struct loop_task stop_task, reap_task;
+	atomic_bool reaping; /* reap_task is on its way */
+	int result; /* of loop_run() */
+};
+
+/* Starts the thread; its loop is open when this returns. Errors and hint as of ring_open(). */
+int worker_start(struct server *server, unsigned number, struct worker **ret_worker,
+                 const char **reterr_hint);
+
+/* Thread-safe: no new calls, replies to those that run, then the end: at the latest after @grace_ms. */
+void worker_stop(struct worker *worker, unsigned grace_ms);
+
+/* Wait for the thread; frees it. Returns what its loop returned. */
+int worker_join(struct worker *worker);
+
+/* Thread-safe: all workers close connections that have been idle for long. */
+void workers_reap_idle(struct server *server);
