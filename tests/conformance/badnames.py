@@ -7,12 +7,11 @@ that is too long is NFS3ERR_NAMETOOLONG where PATHCONF says no_trunc. Nothing ma
 cut at the NUL in silence, and no name is a way out of the directory.
 
 A server that breaks these rules may well act on what such a name means to its own system - one that
-we met opened /etc/passwd for CREATE("/etc/passwd"). So the names are chosen to be harmless even then:
-"../escaped" stays in the suite's own folder, and the absolute path leads nowhere.
+we met opened /etc/passwd for CREATE("/etc/passwd"). So the names are chosen to be harmless even
+then: "../escaped" stays in the suite's own folder, and the absolute path leads nowhere.
 
-"." and ".." are left to each procedure; the RFC is explicit for MKDIR (EXIST), and for RMDIR
-(INVAL for ".", EXIST for ".."). Elsewhere we accept what a server can argue for.
-"""
+"." and ".." are left to each procedure; the RFC is explicit for MKDIR (EXIST), and for RMDIR (INVAL
+for ".", EXIST for ".."). Elsewhere we accept what a server can argue for."""
 from nfs3 import (NFS3ERR_ACCES, NFS3ERR_EXIST, NFS3ERR_INVAL, NFS3ERR_ISDIR, NFS3ERR_NAMETOOLONG,
                   NFS3ERR_NOTEMPTY, NFS3ERR_PERM)
 

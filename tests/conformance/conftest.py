@@ -5,7 +5,7 @@ Fixtures a test can ask for:
 
     server    where the server is (server.py)
     root      the handle of the export's root
-    nfs       a client on a connection of its own, as the suite's user (root, unless --uid says else)
+    nfs       a client on a connection of its own, as the suite's user (root, or --uid)
     home      the handle of a fresh directory that only this test uses; removed afterwards
     shared    the same, but everybody may write there (mode 0777)
     user      a client as uid 1000 on the same connection as nfs; `other` is uid 1001
@@ -20,8 +20,7 @@ import signal
 import pytest
 
 import rpc
-from nfs3 import NFS3_OK, NFS3ERR_NOENT
-from server import HookFailed, Server
+from server import Server
 
 GROUPS = ("rpc", "portmap", "mount", "attr", "lookup", "access", "read", "write", "commit",
           "create", "setattr", "remove", "rename", "link", "symlink", "mknod", "readdir", "fsinfo",
@@ -203,6 +202,14 @@ def folder(server, root, pytestconfig):
     except AssertionError as error:
         pytestconfig.suite_state.folder.append("%s/%s (%s)" % (
             server.options.export, name.decode(), str(error).strip()))
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open():
+    """A failed test may have left a thousand connections behind; the next one starts without."""
+    yield
+    while rpc.connections:
+        rpc.connections.pop().reset()
 
 
 @pytest.fixture

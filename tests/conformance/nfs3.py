@@ -593,7 +593,8 @@ class Nfs3:
         at = 0
         while at < len(data):
             reply = self.write(file, offset + at, data[at:at + chunk], stable).ok()
-            reply.expect(0 < reply.count <= min(chunk, len(data) - at), "1..%d bytes written" % chunk)
+            reply.expect(0 < reply.count <= min(chunk, len(data) - at),
+                         "1..%d bytes written" % chunk)
             at += reply.count
 
     def read_all(self, file, chunk=65536):

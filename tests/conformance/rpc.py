@@ -37,6 +37,9 @@ TCP_REPAIR = 19             # Linux: <linux/tcp.h>
 # The last calls and what became of them; conftest.py prints them when a test fails.
 trace = collections.deque(maxlen=40)
 
+# Every connection that was made; conftest.py closes after each test what the test left open.
+connections = []
+
 
 class NoAnswer(AssertionError):
     """Nothing came in time."""
@@ -192,6 +195,7 @@ class TcpConnection:
     def __init__(self, host, port, timeout=10.0, source_port=None, source_address=""):
         self.host, self.port, self.timeout = host, port, timeout
         self._early = {}  # replies that came before they were waited for
+        connections.append(self)
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         ports = range(1023, 665, -1) if source_port == "reserved" else (source_port or 0,)
         for candidate in ports:
@@ -231,13 +235,13 @@ class TcpConnection:
 
     # -- receiving
 
-    def _exactly(self, count, deadline):
+    def _exactly(self, count, deadline, seconds):
         got = bytearray()
         while len(got) < count:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise NoAnswer("no answer within %g s (%d of %d bytes came)"
-                               % (self.timeout, len(got), count))
+                               % (seconds, len(got), count))
             self.sock.settimeout(left)
             try:
                 piece = self.sock.recv(min(count - len(got), 1 << 20))
@@ -255,14 +259,15 @@ class TcpConnection:
 
     def recv_record(self, timeout=None):
         """The next record, whatever fragments it comes in."""
-        deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
+        seconds = self.timeout if timeout is None else timeout
+        deadline = time.monotonic() + seconds
         record = b""
         while True:
-            mark = struct.unpack(">I", self._exactly(4, deadline))[0]
+            mark = struct.unpack(">I", self._exactly(4, deadline, seconds))[0]
             length = mark & ~LAST_FRAGMENT
             if length + len(record) > RECORD_BYTES_MAX:
                 raise GarbageAnswer("a record mark of 0x%08x: no sane reply is so long" % mark)
-            record += self._exactly(length, deadline)
+            record += self._exactly(length, deadline, seconds)
             if mark & LAST_FRAGMENT:
                 return record
 
@@ -332,7 +337,8 @@ class TcpConnection:
 
     def reset(self):
         """Close with a RST, so that the port can be used again at once."""
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if self.sock.fileno() >= 0:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
 
     def vanish(self):

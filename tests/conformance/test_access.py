@@ -13,8 +13,8 @@ DIR_W = ACCESS_MODIFY | ACCESS_EXTEND | ACCESS_DELETE
 DIR_BITS = ACCESS_READ | ACCESS_LOOKUP | DIR_W  # EXECUTE means nothing for a directory
 
 # Files and directories belong to uid 1000, gid 1000.
-WHO = {"owner": (1000, 1000, ()), "group": (1001, 1000, ()), "second-group": (1001, 1001, (5, 1000)),
-       "other": (1001, 1001, ())}
+WHO = {"owner": (1000, 1000, ()), "group": (1001, 1000, ()),
+       "second-group": (1001, 1001, (5, 1000)), "other": (1001, 1001, ())}
 
 
 @pytest.mark.parametrize("who, mode, expected", [

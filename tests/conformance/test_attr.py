@@ -70,7 +70,8 @@ def test_nlink_of_file_follows_links(nfs, home, fh):
     counts.append(nfs.attributes(fh).nlink)
     nfs.remove(home, b"file").ok()
     counts.append(nfs.attributes(fh).nlink)
-    assert counts == [1, 2, 1], "nlink after create, LINK, REMOVE: expected [1, 2, 1], got %s" % counts
+    assert counts == [1, 2, 1], "nlink after CREATE, LINK, REMOVE: expected [1, 2, 1], got %s" % (
+        counts,)
 
 
 @rule("esxi.md 20a")
@@ -84,7 +85,8 @@ def test_used_counts_written_bytes(nfs, home):
 
 @rule("esxi.md 20a")
 def test_used_of_a_sparse_file_is_small(nfs, home):
-    """used is what the file occupies, not what it pretends to be: 1 GiB of hole is nearly nothing."""
+    """used is what the file occupies, not what it pretends to be: 1 GiB of hole is nearly
+    nothing."""
     handle = nfs.new_file(home, b"sparse")
     nfs.setattr(handle, size=1 << 30).ok()
     reply = nfs.getattr(handle).ok()
@@ -149,7 +151,8 @@ def test_fileid_is_the_same_in_every_procedure(nfs, home, fh):
     seen["LOOKUP attributes"] = [looked.attr.fileid] if looked.attr else []
     seen["GETATTR of LOOKUP's handle"] = [nfs.attributes(looked.fh).fileid]
     for where, ids in seen.items():
-        assert set(ids) <= {expected}, "%s: expected %d as GETATTR says, got %s" % (where, expected, ids)
+        assert set(ids) <= {expected}, "%s: expected %d as GETATTR says, got %s" % (
+            where, expected, ids)
     assert seen["READDIR"] and seen["READDIRPLUS"], "the file is missing in a listing"
 
 

@@ -41,7 +41,8 @@ def test_makes_it(nfs, home, how):
     if reply.attr:
         reply.expect(reply.attr.fileid == attr.fileid, "attributes of the new object")
     if how != "mkdir":
-        assert attr.size == 0 and attr.nlink == 1, "expected an empty file with one name: %s" % (attr,)
+        assert attr.size == 0 and attr.nlink == 1, "expected an empty file of one name: %s" % (
+            attr,)
 
 
 @pytest.mark.parametrize("how", ["unchecked", "guarded", "mkdir"])
@@ -103,7 +104,8 @@ def test_existing_is_exist(nfs, home, how):
 
 @rule("defects.md Create 2a", "RFC 1813 3.3.8")
 def test_unchecked_existing_keeps_everything(nfs, home, as_root):
-    """UNCHECKED on a file that exists opens it: mode, owner, times and data stay, whatever was asked."""
+    """UNCHECKED on a file that exists opens it: mode, owner, times and data stay, whatever was
+    asked."""
     handle = nfs.new_file(home, b"f", b"content", mode=0o600, uid=1000, gid=1000)
     before = nfs.attributes(handle)
     reply = nfs.create(home, b"f", UNCHECKED, mode=0o777, uid=1001, gid=1001,
@@ -118,7 +120,8 @@ def test_unchecked_existing_keeps_everything(nfs, home, as_root):
 @pytest.mark.parametrize("size", [0, 3, 5000])
 @rule("defects.md Create 2b", "RFC 1813 3.3.8")
 def test_unchecked_existing_sets_the_size(nfs, home, size):
-    """Only the size, if the call has one, is set on the existing file: that is how O_TRUNC arrives."""
+    """Only the size, if the call has one, is set on the existing file: that is how O_TRUNC
+    arrives."""
     handle = nfs.new_file(home, b"f", b"content", mode=0o600)
     nfs.create(home, b"f", UNCHECKED, mode=0o666, size=size).ok()
     reply = nfs.getattr(handle).ok()
@@ -173,7 +176,8 @@ def test_exclusive_any_verifier(nfs, home, verf):
 
 @rule("defects.md Create 1b", "RFC 1813 3.3.8")
 def test_exclusive_from_another_connection(server, nfs, home):
-    """The retry may come over a new connection: the verifier is with the file, not the connection."""
+    """The retry may come over a new connection: the verifier is with the file, not the
+    connection."""
     handle = nfs.handle_of_new(nfs.create_exclusive(home, b"x", b"12345678"), home, b"x")
     second = server.nfs()
     reply = second.create_exclusive(home, b"x", b"12345678").ok()
@@ -243,7 +247,8 @@ def test_impossible_name(nfs, home, how, id):
 @rule("RFC 1813 3.3.8", "RFC 1813 3.3.9", "defects.md Handles 3b", "defects.md Handles 3c")
 def test_dot_names(nfs, home, how, name):
     """"." and ".." exist already: MKDIR says EXIST, as the RFC asks; CREATE refuses."""
-    create(nfs, how, home, name).fails(*badnames.DOT_ERRORS["MKDIR" if how == "mkdir" else "CREATE"])
+    errors = badnames.DOT_ERRORS["MKDIR" if how == "mkdir" else "CREATE"]
+    create(nfs, how, home, name).fails(*errors)
 
 
 @EVERY_WAY
@@ -302,7 +307,8 @@ def test_mkdir_is_empty_and_linked(nfs, home):
 
 @rule("RFC 1813 3.3.8")
 def test_set_gid_directory_gives_its_group(nfs, home, user):
-    """In a set-gid directory, what is made belongs to the directory's group (System V and Linux)."""
+    """In a set-gid directory, what is made belongs to the directory's group (System V and
+    Linux)."""
     dir = nfs.new_dir(home, b"d")
     nfs.setattr(dir, gid=1005).ok()
     nfs.setattr(dir, mode=0o2777).ok()

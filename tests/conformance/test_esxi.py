@@ -2,9 +2,8 @@
 """What an ESXi host does, as far as it is known, replayed.
 
 Each scenario says what is KNOWN (vendor documents, bug reports, captures described in public - the
-certainty [H] and [M] of the rules) and what is ASSUMED by us. None of this was recorded by us from a
-real host; the order of calls inside a step is always our assumption.
-"""
+certainty [H] and [M] of the rules) and what is ASSUMED by us. None of this was recorded by us from
+a real host; the order of calls inside a step is always our assumption."""
 import os
 import struct
 import threading
@@ -83,8 +82,8 @@ class Bulk:
             data, at = os.urandom(1 << 20), 0
             while not self.stopping.is_set():
                 if writing:
-                    calls = [client.start("WRITE", file=handle, offset=(at + n) % 64 << 20, data=data,
-                                          stable=UNSTABLE) for n in range(4)]
+                    calls = [client.start("WRITE", file=handle, offset=(at + n) % 64 << 20,
+                                          data=data, stable=UNSTABLE) for n in range(4)]
                 else:
                     calls = [client.start("READ", file=handle, offset=n << 20, count=1 << 20)
                              for n in range(4)]
@@ -109,8 +108,9 @@ class Bulk:
 @rule("esxi.md 1a", "esxi.md 1b", "esxi.md 1d", "esxi.md 3b", "esxi.md 12a")
 @pytest.mark.parametrize("asking", ["tcp", "udp"])
 def test_mounting_a_datastore(server, asking):
-    """KNOWN: the portmapper is asked over TCP by the host, over UDP by offload plug-ins; MOUNT 3 and
-    NFS 3 over TCP; MNT with the path as the administrator typed it. ASSUMED: the questions after it."""
+    """KNOWN: the portmapper is asked over TCP by the host, over UDP by offload plug-ins; MOUNT 3
+    and NFS 3 over TCP; MNT with the path as the administrator typed it. ASSUMED: the questions
+    after it."""
     if not server.uses_portmap:
         pytest.skip("no portmapper in this run: --port was given")
     ask = server.portmap_tcp() if asking == "tcp" else server.portmap_udp()
@@ -161,8 +161,8 @@ def test_unmounting_and_mounting_again(server, nfs, root, home):
 
 @rule("esxi.md 14c")
 def test_dot_folders(nfs, home):
-    """KNOWN: hosts keep folders and files whose names begin with a dot on the volume. ASSUMED: these
-    names. They are made, found, listed and removed like any other."""
+    """KNOWN: hosts keep folders and files whose names begin with a dot on the volume. ASSUMED:
+    these names. They are made, found, listed and removed like any other."""
     names = [b".dvsData", b".vSphere-HA", b".sdd.sf", b".vmware-hidden", b".iormstats.sf"]
     for name in names:
         nfs.lookup(home, name).fails(NFS3ERR_NOENT)
@@ -177,15 +177,16 @@ def test_dot_folders(nfs, home):
 @rule("esxi.md 8a", "esxi.md 8b", "esxi.md 8c", "esxi.md 3b")
 def test_plug_ins_probe(server, nfs, root):
     """KNOWN: vendors' plug-ins try procedures and programs of their own on every server, from
-    unreserved ports. One connection hears one "unavailable" after the other and is used afterwards."""
+    unreserved ports. One connection hears one "unavailable" after the other and is used
+    afterwards."""
     connection = server.connect(source_port=0)
     for program, version, procedure in ((nfs3.PROGRAM, 3, 22), (nfs3.PROGRAM, 3, 23),
                                         (nfs3.PROGRAM, 3, 100), (400010, 1, 0), (0x2000BEEF, 1, 3),
                                         (nfs3.PROGRAM, 99, 0)):
         header = connection.call_rpc(program, version, procedure, b"", server.cred)
         assert header.accept_stat in (rpc.PROC_UNAVAIL, rpc.PROG_UNAVAIL, rpc.PROG_MISMATCH,
-                                      rpc.GARBAGE_ARGS), "program %d version %d procedure %d: %s" % (
-            program, version, procedure, header)
+                                      rpc.GARBAGE_ARGS), \
+            "program %d version %d procedure %d: %s" % (program, version, procedure, header)
     server.nfs(connection=connection).getattr(root).ok()
     connection.close()
 
@@ -195,7 +196,8 @@ def test_plug_ins_probe(server, nfs, root):
 @rule("esxi.md 19a", "esxi.md 19b", "esxi.md 20a", "esxi.md 20c", "esxi.md 2a")
 def test_creating_a_machine(nfs, home):
     """A folder, a descriptor and a thin disk. KNOWN: the flat file is grown by SETATTR in steps of
-    10 GiB right after its creation, to terabytes, and must stay sparse. ASSUMED: 2 TiB, the names."""
+    10 GiB right after its creation, to terabytes, and must stay sparse. ASSUMED: 2 TiB, the
+    names."""
     folder = nfs.new_dir(home, b"vm")
     descriptor = nfs.new_file(folder, b"vm.vmdk", mode=0o600)
     nfs.write(descriptor, 0, DESCRIPTOR).ok()
@@ -213,7 +215,8 @@ def test_creating_a_machine(nfs, home):
     tail.expect((tail.count, tail.eof, tail.data) == (512, True, bytes(512)), "512 zeros and eof")
     nfs.write(flat, 1024 * GIB, b"\x55" * 4096).ok()
     middle = nfs.read(flat, 1024 * GIB - 512, 5120).ok()
-    middle.expect(middle.data == bytes(512) + b"\x55" * 4096 + bytes(512), "the block between zeros")
+    middle.expect(middle.data == bytes(512) + b"\x55" * 4096 + bytes(512),
+                  "the block between zeros")
     assert nfs.read_all(descriptor) == DESCRIPTOR
 
 
@@ -261,8 +264,8 @@ def test_powering_on(nfs, home):
 
 @rule("esxi.md 18a", "RFC 1813 3.3.14")
 def test_rewriting_the_configuration(nfs, home):
-    """ASSUMED: .vmx files are rewritten as a new file that is renamed over the old one, so that a host
-    that dies leaves one or the other."""
+    """ASSUMED: .vmx files are rewritten as a new file that is renamed over the old one, so that a
+    host that dies leaves one or the other."""
     old = nfs.new_file(home, b"vm.vmx", b"generation 0")
     for generation in range(1, 20):
         text = b"generation %d" % generation
@@ -296,8 +299,8 @@ def test_snapshot(nfs, home):
 
 @rule("esxi.md 21a", "esxi.md 18b")
 def test_copying_a_disk(nfs, home):
-    """Without offload a host copies a disk through itself: READs and UNSTABLE WRITEs of up to 1 MiB,
-    COMMIT at the end, every verifier the same - or it would have to begin again."""
+    """Without offload a host copies a disk through itself: READs and UNSTABLE WRITEs of up to 1
+    MiB, COMMIT at the end, every verifier the same - or it would have to begin again."""
     size = 1 << 20
     data = [os.urandom(size) for _ in range(8)]
     source, target = nfs.new_file(home, b"source"), nfs.new_file(home, b"target")
@@ -334,8 +337,9 @@ def test_nconnect(server, nfs, home):
 
 @rule("esxi.md 14a", "esxi.md 14b", "esxi.md 15b")
 def test_two_hosts_want_one_disk(host_a, host_b, home):
-    """KNOWN: a lock is the file .lck-<fileid, 16 hex digits of its little-endian bytes>, made by CREATE
-    GUARDED beside the disk, refreshed by WRITEs of 84 bytes. The host that loses sees who won."""
+    """KNOWN: a lock is the file .lck-<fileid, 16 hex digits of its little-endian bytes>, made by
+    CREATE GUARDED beside the disk, refreshed by WRITEs of 84 bytes. The host that loses sees who
+    won."""
     flat = host_a.new_file(home, b"vm-flat.vmdk")
     name = lock_name(host_a.attributes(flat).fileid)
     assert name == lock_name(host_b.attributes(host_b.find(home, b"vm-flat.vmdk")).fileid), \
@@ -362,14 +366,15 @@ def test_many_hosts_want_one_lock(server, nfs, home):
         name = lock_name(0x1000 + round)
         outcomes = in_parallel(server, 16, lambda client, i: client.create(
             home, name, GUARDED, mode=0o644).status)
-        assert sorted(outcomes) == [NFS3_OK] + [NFS3ERR_EXIST] * 15, "round %d: %s" % (round, outcomes)
+        assert sorted(outcomes) == [NFS3_OK] + [NFS3ERR_EXIST] * 15, "round %d: %s" % (
+            round, outcomes)
 
 
 @rule("esxi.md 14a", "esxi.md 14b", "esxi.md 10c")
 def test_taking_over_a_stale_lock(server, host_b, home):
-    """Host A vanishes with its lock; host B watches it, sees no beat and takes over. KNOWN: a lock is
-    stale after about 35 s (shortened here). ASSUMED: B renames the stale lock away - of several that
-    try, one succeeds - and makes its own."""
+    """Host A vanishes with its lock; host B watches it, sees no beat and takes over. KNOWN: a lock
+    is stale after about 35 s (shortened here). ASSUMED: B renames the stale lock away - of several
+    that try, one succeeds - and makes its own."""
     host_a = server.nfs()
     flat = host_a.new_file(home, b"vm-flat.vmdk", b"disk")
     name = lock_name(host_a.attributes(flat).fileid)
@@ -388,8 +393,8 @@ def test_taking_over_a_stale_lock(server, host_b, home):
 
 @rule("esxi.md 15a", "esxi.md 15b")
 def test_lock_refresh_under_load(server, nfs, home):
-    """KNOWN: a refresh that takes 35 s costs a running machine its disk; the target is one second, under
-    any load. Four seconds of bulk writing and reading over four connections beside it."""
+    """KNOWN: a refresh that takes 35 s costs a running machine its disk; the target is one second,
+    under any load. Four seconds of bulk writing and reading over four connections beside it."""
     lock = nfs.new_file(home, lock_name(42), lock_block(1, 0))
     bulk = Bulk(server, nfs, home)
     times = []
@@ -409,8 +414,8 @@ def test_lock_refresh_under_load(server, nfs, home):
 
 @rule("esxi.md 16a")
 def test_heartbeat_under_load(server, nfs, root, home):
-    """KNOWN: the heartbeat is GETATTR of the root; 125 s without an answer mark the datastore down. It
-    takes less than a second beside bulk traffic and a crowd of synchronous writers."""
+    """KNOWN: the heartbeat is GETATTR of the root; 125 s without an answer mark the datastore down.
+    It takes less than a second beside bulk traffic and a crowd of synchronous writers."""
     bulk = Bulk(server, nfs, home)
     sync = server.nfs()
     handle = nfs.new_file(home, b"sync")
@@ -434,8 +439,8 @@ def test_heartbeat_under_load(server, nfs, root, home):
 @rule("esxi.md 6a")
 @pytest.mark.parametrize("how", ["closed", "reset", "vanished"])
 def test_source_port_is_used_again(server, root, how):
-    """KNOWN: after a path flip a host connects again from the port it had. The old connection may have
-    ended in order, by a reset, or - the server does not know yet - not at all."""
+    """KNOWN: after a path flip a host connects again from the port it had. The old connection may
+    have ended in order, by a reset, or - the server does not know yet - not at all."""
     first = server.nfs()
     first.getattr(root).ok()
     first.start("GETATTR", file=root)
@@ -487,8 +492,8 @@ def test_host_failover(server, nfs, home):
 
 @rule("esxi.md 7a")
 def test_machine_removed_by_another_host(host_a, host_b, home):
-    """KNOWN: NFS3ERR_STALE with the connection kept; a server that closed it took hosts off vCenter.
-    Fifty stale calls in a row on one connection, good ones between them."""
+    """KNOWN: NFS3ERR_STALE with the connection kept; a server that closed it took hosts off
+    vCenter. Fifty stale calls in a row on one connection, good ones between them."""
     flat = host_a.new_file(home, b"vm-flat.vmdk", b"disk")
     alive = host_a.new_file(home, b"other.vmdk", b"alive")
     host_b.remove(home, b"vm-flat.vmdk").ok()
@@ -501,8 +506,8 @@ def test_machine_removed_by_another_host(host_a, host_b, home):
 
 @rule("esxi.md 13a", "esxi.md 14c")
 def test_browsing_a_datastore(nfs, home):
-    """The datastore browser: READDIRPLUS in pages of 4 KiB to the end, and past it; names, sizes and
-    types right, dot-files and locks shown."""
+    """The datastore browser: READDIRPLUS in pages of 4 KiB to the end, and past it; names, sizes
+    and types right, dot-files and locks shown."""
     expected = {}
     for i in range(60):
         name = b"machine-%02d" % i
@@ -527,7 +532,8 @@ def test_browsing_a_datastore(nfs, home):
 
 @rule("esxi.md 2a")
 def test_uid_0_does_everything(nfs, home, as_root):
-    """KNOWN: a host acts as uid 0. Files of others are read, written, renamed, given away, removed."""
+    """KNOWN: a host acts as uid 0. Files of others are read, written, renamed, given away,
+    removed."""
     handle = nfs.new_file(home, b"theirs", b"x", mode=0o600, uid=1000, gid=1000)
     nfs.setattr(handle, uid=1000, gid=1000, mode=0o400).ok()
     nfs.write(handle, 0, b"y").ok()

@@ -118,7 +118,8 @@ def test_multiples(nfs, root):
 
 @rule("esxi.md 20e", "RFC 1813 3.3.19")
 def test_maxfilesize(nfs, root):
-    """Files may be large: never a limit of 4 GiB, never one above 2^63 - 1, which no offset reaches."""
+    """Files may be large: never a limit of 4 GiB, never one above 2^63 - 1, which no offset
+    reaches."""
     reply = nfs.fsinfo(root).ok()
     reply.expect(1 << 40 <= reply.maxfilesize < 1 << 63, "between 1 TiB and 2^63 - 1")
 
@@ -170,7 +171,8 @@ def test_chown_restricted_is_true(nfs, home, user):
     handle = nfs.new_file(home, b"f")
     nfs.setattr(handle, uid=1000, gid=1000).ok()
     status = user.setattr(handle, uid=1001).status
-    assert (status != NFS3_OK) == claimed, "chown_restricted is %s, chown gave %d" % (claimed, status)
+    assert (status != NFS3_OK) == claimed, "chown_restricted is %s, chown gave %d" % (
+        claimed, status)
 
 
 @rule("RFC 1813 3.3.20")

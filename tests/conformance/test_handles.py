@@ -36,7 +36,8 @@ def test_at_most_56_bytes(nfs, root, home, kind):
 
 @rule("esxi.md 9b")
 def test_length_is_exact(server, nfs, root, home, fh):
-    """A handle is as long as its content; longer and shorter versions of it are not the same file."""
+    """A handle is as long as its content; longer and shorter versions of it are not the same
+    file."""
     for handle in (root, home, fh):
         for other in (handle + b"\0", handle + bytes(4), handle[:-1], handle[:-4]):
             if 0 < len(other) <= 64:
@@ -65,7 +66,8 @@ def test_stale_in_every_procedure(nfs, home, procedure):
 @EVERY_PROCEDURE
 @rule("defects.md Handles 2b", "defects.md Handles 2d", "esxi.md 7a")
 def test_foreign_handle_in_every_procedure(nfs, home, procedure):
-    """A handle that this server never made is BADHANDLE or STALE, on a connection that stays open."""
+    """A handle that this server never made is BADHANDLE or STALE, on a connection that stays
+    open."""
     foreign = bytes(range(1, 33))
     nfs.call(procedure, **arguments(procedure, foreign, home)).fails(*REFUSED)
     nfs.getattr(home).ok()
@@ -113,8 +115,8 @@ def test_impossible_length(nfs, home, length):
 
 @rule("defects.md Handles 2b", "defects.md Handles 2e")
 def test_every_changed_byte(nfs, root, home, fh):
-    """A good handle with any one byte changed names nothing outside what it named: refused, or - for
-    a server with bits that mean nothing - the same object."""
+    """A good handle with any one byte changed names nothing outside what it named: refused, or -
+    for a server with bits that mean nothing - the same object."""
     for handle in (home, fh):
         fileid = nfs.attributes(handle).fileid
         for position in range(len(handle)):
@@ -147,7 +149,8 @@ def test_random_changes(nfs, home, fh):
 
 @rule("esxi.md 10b")
 def test_survives_renames(nfs, home, fh):
-    """A handle is the file's, not its name's: it goes on through renames of file and directories."""
+    """A handle is the file's, not its name's: it goes on through renames of file and
+    directories."""
     nfs.write(fh, 0, b"data").ok()
     a, b = nfs.new_dir(home, b"a"), nfs.new_dir(home, b"b")
     nfs.rename(home, b"file", a, b"inside").ok()

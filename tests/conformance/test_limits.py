@@ -94,8 +94,8 @@ def test_256_connections(server, nfs, home, many_descriptors):
 
 @rule("defects.md RPC 7a", "defects.md RPC 7b")
 def test_more_connections_than_anybody_needs(server, nfs, home, many_descriptors):
-    """Fifteen hundred connections: taken, queued or refused, but those that were there go on, and when
-    the crowd has gone, new ones get in."""
+    """Fifteen hundred connections: taken, queued or refused, but those that were there go on, and
+    when the crowd has gone, new ones get in."""
     crowd = []
     try:
         for _ in range(min(1500, many_descriptors - 200)):
@@ -167,8 +167,8 @@ def test_connections_lost_with_calls_in_flight(server, nfs, home):
 @pytest.mark.parametrize("clients", [1, 8])
 @rule("defects.md RPC 8a")
 def test_client_that_never_reads(server, nfs, home, clients):
-    """Clients that ask for 100 MiB and read nothing harm nobody else; what they get later is in order,
-    or they are cut off."""
+    """Clients that ask for 100 MiB and read nothing harm nobody else; what they get later is in
+    order, or they are cut off."""
     handle = nfs.new_file(home, b"big")
     nfs.write_all(handle, os.urandom(1 << 20), stable=UNSTABLE, chunk=1 << 20)
     greedy = [server.nfs() for _ in range(clients)]
@@ -239,7 +239,8 @@ def test_more_files_than_descriptors(nfs, home):
     file gets another's data."""
     count = 1500
     pending = [nfs.start("CREATE", dir=home, name=b"f%d" % i, how=1) for i in range(count)]
-    handles = [nfs.handle_of_new(nfs.wait(call), home, b"f%d" % i) for i, call in enumerate(pending)]
+    handles = [nfs.handle_of_new(nfs.wait(call), home, b"f%d" % i)
+               for i, call in enumerate(pending)]
     for start in range(0, count, 100):
         calls = [nfs.start("WRITE", file=handles[i], offset=0, data=b"%08d" % i, stable=UNSTABLE)
                  for i in range(start, start + 100)]
@@ -257,7 +258,8 @@ def test_more_files_than_descriptors(nfs, home):
 
 @rule("defects.md RPC 9b")
 def test_large_transfers_are_whole(server, nfs, home):
-    """Eight connections write and read 4 MiB each in calls of 1 MiB: no part is short or mixed up."""
+    """Eight connections write and read 4 MiB each in calls of 1 MiB: no part is short or mixed
+    up."""
     rtmax = min(1 << 20, nfs.fsinfo(home).ok().rtmax)
     chunks = [[os.urandom(rtmax) for _ in range(4)] for _ in range(8)]
     clients = [server.nfs() for _ in range(8)]

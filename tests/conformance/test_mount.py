@@ -22,11 +22,11 @@ def mount(server):
 @pytest.fixture
 def inside(server, root, nfs, folder, home):
     """The path of a directory of ours inside the export, as MNT would be given it."""
-    fileid = nfs.attributes(folder).fileid
-    name = next(e.name for e in nfs.list(root) if e.fileid == fileid and e.name not in (b".", b".."))
-    fileid = nfs.attributes(home).fileid
-    below = next(e.name for e in nfs.list(folder) if e.fileid == fileid and e.name not in (b".", b".."))
-    return server.export.rstrip(b"/") + b"/" + name + b"/" + below
+    def name_of(handle, above):
+        fileid = nfs.attributes(handle).fileid
+        return next(entry.name for entry in nfs.list(above)
+                    if entry.fileid == fileid and entry.name not in (b".", b".."))
+    return b"/".join((server.export.rstrip(b"/"), name_of(folder, root), name_of(home, folder)))
 
 
 def dumped(mount):
@@ -247,7 +247,8 @@ def test_mounting_often_changes_nothing(server, root, mount):
 @rule("esxi.md 3a", "esxi.md 3b")
 @pytest.mark.parametrize("source_port", ["unreserved", "reserved"])
 def test_source_ports(server, source_port):
-    """Mounting and reading work from ports below 1024, and from those above unless the export insists."""
+    """Mounting and reading work from ports below 1024, and from those above unless the export
+    insists."""
     port = "reserved" if source_port == "reserved" else 0
     try:
         mount = server.mount(source_port=port)

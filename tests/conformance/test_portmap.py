@@ -74,8 +74,8 @@ def test_dump(ask, transport):
 @pytest.mark.parametrize("version", [3, 4])
 @rule("RFC 1833 2.2", "esxi.md 1c")
 def test_getaddr(ask, transport, version):
-    """rpcbind's GETADDR, if that version is there, agrees with GETPORT (servers differ in whether the
-    netid in the call counts, or the transport that it came over); else PROG_MISMATCH."""
+    """rpcbind's GETADDR, if that version is there, agrees with GETPORT (servers differ in whether
+    the netid in the call counts, or the transport that it came over); else PROG_MISMATCH."""
     try:
         address = ask.getaddr(nfs3.PROGRAM, 3, rpcbind_version=version)
     except rpc.Rejected as rejected:

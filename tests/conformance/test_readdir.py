@@ -51,7 +51,8 @@ def test_every_name_once(nfs, home, plus, count):
 
 @BOTH
 @pytest.mark.parametrize("bytes_max", [256, 300, 512, 1000, 1024, 4096, 8191, 65536, 1 << 20])
-@rule("defects.md Directories 2a", "defects.md Directories 2c", "RFC 1813 3.3.16", "RFC 1813 3.3.17")
+@rule("defects.md Directories 2a", "defects.md Directories 2c", "RFC 1813 3.3.16",
+      "RFC 1813 3.3.17")
 def test_reply_fits_to_the_byte(nfs, home, hundred, plus, bytes_max):
     """No READDIR3resok is longer than count, no READDIRPLUS3resok longer than maxcount, XDR and
     attributes included; and however small the pages, nothing is lost."""
@@ -74,7 +75,8 @@ def test_reply_fits_to_the_byte(nfs, home, hundred, plus, bytes_max):
 @pytest.mark.parametrize("dircount", [64, 128, 200, 512, 1000, 4096])
 @rule("defects.md Directories 2b", "RFC 1813 3.3.17")
 def test_dircount(nfs, home, hundred, dircount):
-    """dircount bounds the names, cookies and fileids of a page, attributes and handles not counted."""
+    """dircount bounds the names, cookies and fileids of a page, attributes and handles not
+    counted."""
     got, cookie, verf = [], 0, bytes(8)
     while True:
         reply = nfs.readdirplus(home, cookie, verf, dircount, 65536).ok()
@@ -149,7 +151,8 @@ def test_cookies(nfs, home, hundred, plus):
 
 @BOTH
 @rule("defects.md Directories 1a", "defects.md Directories 1b")
-@pytest.mark.parametrize("change", ["delete-seen", "delete-unseen", "create", "rename", "everything"])
+@pytest.mark.parametrize("change", ["delete-seen", "delete-unseen", "create", "rename",
+                                    "everything"])
 def test_survives_changes(nfs, home, plus, change):
     """A listing that is under way while names come and go has every name that stays, once."""
     names = fill(nfs, home, 300)
@@ -196,7 +199,8 @@ def test_after_the_end(nfs, home, hundred, plus):
 
 @BOTH
 @rule("esxi.md 13b")
-@pytest.mark.parametrize("verf", [bytes(8), b"\xff" * 8, b"12345678"], ids=["zero", "ones", "other"])
+@pytest.mark.parametrize("verf", [bytes(8), b"\xff" * 8, b"12345678"],
+                         ids=["zero", "ones", "other"])
 def test_after_the_end_with_an_old_verifier(nfs, home, hundred, plus, verf):
     """The same with a cookie verifier from another time: ESXi does so, and BAD_COOKIE breaks it."""
     entries = nfs.list(home, plus=plus)
@@ -221,7 +225,8 @@ def test_after_the_end_of_a_directory_that_shrank(nfs, home, hundred, plus):
 @pytest.mark.parametrize("cookie", [1, 3, 12345, 0x7FFFFFFF, (1 << 63) - 2, 1 << 63, (1 << 64) - 1])
 @rule("defects.md Directories 1c", "RFC 1813 3.3.16")
 def test_cookie_that_nobody_gave(nfs, home, hundred, plus, cookie):
-    """An invented cookie: any page of real names, an end, or BAD_COOKIE or INVAL; no invented name."""
+    """An invented cookie: any page of real names, an end, or BAD_COOKIE or INVAL; no invented
+    name."""
     reply = page(nfs, plus, home, cookie)
     if reply.status == NFS3_OK:
         strange = {e.name for e in reply.entries} - set(hundred) - {b".", b".."}
@@ -232,7 +237,8 @@ def test_cookie_that_nobody_gave(nfs, home, hundred, plus, cookie):
 
 @rule("RFC 1813 3.3.17", "esxi.md 11d")
 def test_plus_attributes_and_handles(nfs, home):
-    """READDIRPLUS's attributes and handles are those of GETATTR and LOOKUP, for every kind of entry."""
+    """READDIRPLUS's attributes and handles are those of GETATTR and LOOKUP, for every kind of
+    entry."""
     nfs.new_file(home, b"file", b"data")
     nfs.new_dir(home, b"dir")
     nfs.new_symlink(home, b"link", b"nowhere")
@@ -249,7 +255,8 @@ def test_plus_attributes_and_handles(nfs, home):
 
 @rule("RFC 1813 3.3.17")
 def test_plus_gives_handles(nfs, home, hundred):
-    """READDIRPLUS that never gave attributes or handles would be READDIR: of ordinary files it does."""
+    """READDIRPLUS that never gave attributes or handles would be READDIR: of ordinary files it
+    does."""
     entries = without_dots(nfs.list(home, plus=True))
     with_both = [e for e in entries if e.attr and e.fh]
     assert len(with_both) == len(entries), "only %d of %d entries have attributes and a handle" % (

@@ -203,7 +203,8 @@ def test_race(server, nfs, home, procedure):
 
 @rule("defects.md Descriptors 1c", "RFC 1813 3.3.12")
 def test_space_comes_back(nfs, home):
-    """What a removed file occupied is free again within seconds, though it was just read and written."""
+    """What a removed file occupied is free again within seconds, though it was just read and
+    written."""
     size = 64 << 20
     handle = nfs.new_file(home, b"big")
     for i in range(size >> 20):

@@ -44,7 +44,8 @@ def test_moves(nfs, home, as_root, kind, far):
 
 @pytest.mark.parametrize("kind, over", [
     ("file", "file"), ("file", "symlink"), ("symlink", "file"), ("symlink", "symlink"),
-    ("file", "fifo"), ("empty directory", "empty directory"), ("full directory", "empty directory")])
+    ("file", "fifo"), ("empty directory", "empty directory"),
+    ("full directory", "empty directory")])
 @rule("RFC 1813 3.3.14", "defects.md Create 6b")
 def test_replaces(nfs, home, as_root, kind, over):
     """A compatible object in the way is replaced, and its handle is stale."""
@@ -252,7 +253,8 @@ def test_is_atomic(server, nfs, home):
         return "done"
 
     outcomes = in_parallel(server, 2, act)
-    assert outcomes == ["done", "done"] and not missed, "%s, lookups failed: %s" % (outcomes, missed)
+    assert outcomes == ["done", "done"] and not missed, "%s, lookups failed: %s" % (
+        outcomes, missed)
 
 
 @rule("RFC 1813 3.3.14")

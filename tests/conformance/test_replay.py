@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Duplicate requests: calls that are sent again (RFC 1813 section 4.5, defects.md Duplicate requests).
+"""Duplicate requests: calls that are sent again (RFC 1813 section 4.5, defects.md Duplicate
+requests).
 
 A client sends a call again, byte by byte with the same xid, when it has seen no reply. A second
 execution of REMOVE or CREATE would then give the wrong answer - and do the wrong thing."""
@@ -45,7 +46,8 @@ def prepared(nfs, home, procedure):
 @EVERY_ONE
 @rule("defects.md Duplicates 1b", "RFC 1813 4.5")
 def test_after_the_reply(nfs, home, procedure):
-    """The same call again, after its reply, gets the same reply byte by byte, and is not executed."""
+    """The same call again, after its reply, gets the same reply byte by byte, and is not
+    executed."""
     message = prepared(nfs, home, procedure)
     first = nfs.connection.exchange(message)
     nfs.decode(first, procedure).ok()
@@ -62,7 +64,8 @@ def test_after_the_reply(nfs, home, procedure):
 @EVERY_ONE
 @rule("defects.md Duplicates 1a", "RFC 1813 4.5")
 def test_while_it_runs(nfs, home, procedure):
-    """The same call four times in one segment: every reply that comes is a success, at least one does."""
+    """The same call four times in one segment: every reply that comes is a success, at least one
+    does."""
     message = prepared(nfs, home, procedure)
     nfs.connection.send_raw(rpc.frame(message) * 4)
     nfs.decode(nfs.connection.next_reply(), procedure).ok()
@@ -77,7 +80,8 @@ def test_while_it_runs(nfs, home, procedure):
 @EVERY_ONE
 @rule("defects.md Duplicates 1b", "defects.md Duplicates 1c", "esxi.md 6a", "RFC 1813 4.5")
 def test_over_a_new_connection(server, nfs, home, procedure):
-    """The connection breaks after the reply; the client comes back from the same port and asks again."""
+    """The connection breaks after the reply; the client comes back from the same port and asks
+    again."""
     message = prepared(nfs, home, procedure)
     first = server.connect()
     port = first.source_port
@@ -102,8 +106,8 @@ def test_connection_lost_before_the_reply(server, nfs, home, procedure):
     first.send(message)
     first.reset()
     second = server.connect(source_port=port)
-    reply = nfs.decode(second.exchange(message), procedure, "%s, sent again after the connection was "
-                       "lost" % procedure)
+    reply = nfs.decode(second.exchange(message), procedure,
+                       "%s, sent again after the connection was lost" % procedure)
     second.reset()
     reply.ok()
 
@@ -114,7 +118,8 @@ def test_an_error_is_kept_too(nfs, home):
     message = nfs.message("REMOVE", dir=home, name=b"x")
     nfs.decode(nfs.connection.exchange(message), "REMOVE").fails(NFS3ERR_NOENT)
     nfs.new_file(home, b"x")
-    nfs.decode(nfs.connection.exchange(message), "REMOVE", "REMOVE, sent again").fails(NFS3ERR_NOENT)
+    again = nfs.decode(nfs.connection.exchange(message), "REMOVE", "REMOVE, sent again")
+    again.fails(NFS3ERR_NOENT)
     nfs.lookup(home, b"x").ok()
 
 
@@ -143,7 +148,8 @@ def test_same_xid_another_call(nfs, home, as_root, other):
 
 @rule("defects.md Duplicates 1d")
 def test_same_xid_in_another_direction(nfs, home):
-    """CREATE, REMOVE and CREATE again with one xid each in turn: the second CREATE is not the first."""
+    """CREATE, REMOVE and CREATE again with one xid each in turn: the second CREATE is not the
+    first."""
     for round in range(5):
         nfs.decode(nfs.connection.exchange(nfs.message(
             "CREATE", xid=5000 + round, dir=home, name=b"x", how=GUARDED, sattr=Sattr())),
@@ -155,7 +161,8 @@ def test_same_xid_in_another_direction(nfs, home):
 
 @rule("defects.md Duplicates 1d")
 def test_two_clients_with_one_xid(server, nfs, home):
-    """Two connections use the same xid for calls of their own at the same time: no reply is exchanged."""
+    """Two connections use the same xid for calls of their own at the same time: no reply is
+    exchanged."""
     first, second = server.nfs(), server.nfs()
     for i in range(50):
         one = first.message("CREATE", xid=900 + i, dir=home, name=b"one-%d" % i, how=GUARDED,
@@ -176,7 +183,8 @@ def test_two_clients_with_one_xid(server, nfs, home):
 
 @rule("defects.md Duplicates 1d")
 def test_two_hosts_with_one_xid(server, nfs, home):
-    """Two addresses send the very same GUARDED CREATE, xid included: one wins, the other hears EXIST."""
+    """Two addresses send the very same GUARDED CREATE, xid included: one wins, the other hears
+    EXIST."""
     if not server.options.second_address:
         pytest.skip("needs --second-address")
     message = nfs.message("CREATE", xid=4711, dir=home, name=b"lock", how=GUARDED,
@@ -216,7 +224,8 @@ def test_write_sent_twice_at_once(nfs, fh):
 @rule("defects.md Duplicates 1b")
 def test_setattr_with_a_guard(nfs, fh):
     """A guarded SETATTR sent again is the same success, though the guard holds no more."""
-    message = nfs.message("SETATTR", file=fh, sattr=Sattr(mode=0o600), guard=nfs.attributes(fh).ctime)
+    message = nfs.message("SETATTR", file=fh, sattr=Sattr(mode=0o600),
+                          guard=nfs.attributes(fh).ctime)
     nfs.decode(nfs.connection.exchange(message), "SETATTR").ok()
     nfs.decode(nfs.connection.exchange(message), "SETATTR", "the guarded SETATTR, sent again").ok()
 
@@ -230,7 +239,8 @@ def test_among_many_others(nfs, home):
     for i in range(50):
         nfs.new_file(home, b"f%d" % i)
         nfs.remove(home, b"f%d" % i).ok()
-    nfs.decode(nfs.connection.exchange(message), "REMOVE", "REMOVE, sent again after 100 calls").ok()
+    nfs.decode(nfs.connection.exchange(message), "REMOVE",
+               "REMOVE, sent again after 100 calls").ok()
 
 
 @rule("defects.md Duplicates 1b", "esxi.md 14b")

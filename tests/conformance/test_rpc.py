@@ -27,8 +27,9 @@ def connection(server):
 
 
 def getattr_message(server, root, xid=None, cred=None, **more):
-    return rpc.call_message(PROGRAM, VERSION, NUMBERS["GETATTR"], pack_arguments("GETATTR", file=root),
-                            cred or server.cred, xid=xid, **more)
+    return rpc.call_message(PROGRAM, VERSION, NUMBERS["GETATTR"],
+                            pack_arguments("GETATTR", file=root), cred or server.cred, xid=xid,
+                            **more)
 
 
 def expect_getattr(header):
@@ -44,7 +45,8 @@ def still_alive(server, root):
 
 # ------------------------------------------------------------------- calls that are in order
 
-@pytest.mark.parametrize("cred", [rpc.auth_none(), rpc.auth_sys(0, 0), rpc.auth_sys(1000, 1000, (1, 2))],
+@pytest.mark.parametrize("cred", [rpc.auth_none(), rpc.auth_sys(0, 0),
+                                  rpc.auth_sys(1000, 1000, (1, 2))],
                          ids=["none", "root", "user"])
 @rule("RFC 1813 3.3.0", "esxi.md 1b")
 def test_null(connection, cred):
@@ -158,7 +160,8 @@ def test_random_segmentation(server, connection, root, seed):
         expect_getattr(connection.wait(rpc.xid_of(message)))
 
 
-@pytest.mark.parametrize("sizes", [[1000] * 65, [1] * 300, [65536], [44, 4, 32, 8, 1], [0, 65600, 0]],
+@pytest.mark.parametrize("sizes", [[1000] * 65, [1] * 300, [65536], [44, 4, 32, 8, 1],
+                                   [0, 65600, 0]],
                          ids=["thousands", "ones", "nearly-all", "fields", "empty-around"])
 @rule("defects.md RPC 2a", "defects.md RPC 2b", "RFC 5531 11")
 def test_large_write_in_fragments(server, connection, nfs, home, sizes):
@@ -210,8 +213,9 @@ def test_record_larger_than_any_call(server, nfs, root, how):
 
 
 @pytest.mark.parametrize("payload", [
-    frame(b""), frame(b"\0"), frame(b"\0\0\0\1"), frame(bytes(8)), frame(bytes(20)), frame(bytes(39)),
-    b"\x80", b"\0\0\0\0" * 100, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00" + bytes(64),
+    frame(b""), frame(b"\0"), frame(b"\0\0\0\1"), frame(bytes(8)), frame(bytes(20)),
+    frame(bytes(39)), b"\x80", b"\0\0\0\0" * 100, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00" + bytes(64),
     b"\xff" * 64, b"SSH-2.0-x\r\n", bytes(1000)],
     ids=["empty-record", "one-byte", "xid-only", "xid-and-type", "half-header", "39-bytes",
          "a-byte-of-mark", "empty-fragments", "http", "tls", "ones", "ssh", "zeros"])
@@ -267,7 +271,8 @@ def test_unknown_program(server, connection, root, program):
 @pytest.mark.parametrize("version", [0, 1, 2, 4, 5, 99, 0xFFFFFFFF])
 @rule("defects.md RPC 4c", "RFC 5531 9")
 def test_unknown_nfs_version(server, connection, root, version):
-    """PROG_MISMATCH with the range of versions that there are: 3 is in it, the one asked for is not."""
+    """PROG_MISMATCH with the range of versions that there are: 3 is in it, the one asked for is
+    not."""
     header = connection.call_rpc(PROGRAM, version, 0, b"", server.cred)
     if version in (2, 4) and header.accept_stat == rpc.SUCCESS:
         return
@@ -376,20 +381,22 @@ def test_groups(server, connection, root, count):
 
 
 @pytest.mark.parametrize("cred", [
-    raw_auth_sys(b"m" * 256), raw_auth_sys(b"m" * 300), raw_auth_sys(b"m", machine_length=0xFFFFFFFF),
+    raw_auth_sys(b"m" * 256), raw_auth_sys(b"m" * 300),
+    raw_auth_sys(b"m", machine_length=0xFFFFFFFF),
     raw_auth_sys(b"m", machine_length=0xFFFFFFFD), raw_auth_sys(b"m", machine_length=200),
     rpc.auth_sys(0, 0, range(17)), rpc.auth_sys(0, 0, range(80)),
     raw_auth_sys(gids_count=0xFFFFFFFF), raw_auth_sys(gids_count=0x40000000),
     raw_auth_sys(gids=(1, 2), gids_count=3),
     rpc.Credential(rpc.AUTH_SYS, b"", ""), rpc.Credential(rpc.AUTH_SYS, bytes(4), ""),
     rpc.Credential(rpc.AUTH_SYS, bytes(12), ""), rpc.Credential(rpc.AUTH_SYS, bytes(16), "")],
-    ids=["name-256", "name-300", "name-2^32-1", "name-2^32-3", "name-past-body", "17-gids", "80-gids",
-         "gids-2^32-1", "gids-2^30", "gids-past-body", "empty", "stamp-only", "no-uid", "no-gids"])
+    ids=["name-256", "name-300", "name-2^32-1", "name-2^32-3", "name-past-body", "17-gids",
+         "80-gids", "gids-2^32-1", "gids-2^30", "gids-past-body", "empty", "stamp-only",
+         "no-uid", "no-gids"])
 @rule("defects.md RPC 3a", "defects.md RPC 3b", "defects.md RPC 3c", "RFC 5531 A")
 def test_bad_auth_sys(server, connection, root, cred):
     """An AUTH_SYS body that is none is AUTH_BADCRED, and the connection goes on."""
     header = connection.exchange(getattr_message(server, root, cred=cred))
-    assert header.auth_stat == rpc.AUTH_BADCRED, "expected AUTH_ERROR(AUTH_BADCRED), got %s" % header
+    assert header.auth_stat == rpc.AUTH_BADCRED, "expected AUTH_BADCRED, got %s" % header
     expect_getattr(connection.exchange(getattr_message(server, root)))
 
 
@@ -399,7 +406,7 @@ def test_credential_body_over_400(server, connection, root, length):
     """An opaque_auth body of more than 400 bytes is AUTH_BADCRED."""
     cred = rpc.Credential(rpc.AUTH_SYS, rpc.auth_sys(0, 0).body.ljust(length, b"\0"), "")
     header = connection.exchange(getattr_message(server, root, cred=cred))
-    assert header.auth_stat == rpc.AUTH_BADCRED, "expected AUTH_ERROR(AUTH_BADCRED), got %s" % header
+    assert header.auth_stat == rpc.AUTH_BADCRED, "expected AUTH_BADCRED, got %s" % header
     still_alive(server, root)
 
 
@@ -438,16 +445,17 @@ def test_arguments_cut_short(server, connection, nfs, home, fh, procedure, cut):
     whole = packed(procedure, home, fh)
     length = {"empty": 0, "four-bytes-short": len(whole) - 4, "half": len(whole) // 8 * 4}[cut]
     header = connection.call_rpc(PROGRAM, VERSION, NUMBERS[procedure], whole[:length], server.cred)
-    assert header.accept_stat == rpc.GARBAGE_ARGS, "%s with %d of %d bytes of arguments: expected " \
-        "GARBAGE_ARGS, got %s" % (procedure, length, len(whole), header)
+    assert header.accept_stat == rpc.GARBAGE_ARGS, \
+        "%s with %d of %d bytes of arguments: expected GARBAGE_ARGS, got %s" % (
+            procedure, length, len(whole), header)
     assert nfs.names(home) == [b"file"]
 
 
 @EVERY_PROCEDURE
 @rule("defects.md RPC 4h", "RFC 5531 9")
 def test_trailing_bytes(server, connection, nfs, home, fh, procedure):
-    """Bytes after the arguments: GARBAGE_ARGS, or they are ignored (the RFC has no word on them); in
-    either case one well-formed answer."""
+    """Bytes after the arguments: GARBAGE_ARGS, or they are ignored (the RFC has no word on them);
+    in either case one well-formed answer."""
     header = connection.call_rpc(PROGRAM, VERSION, NUMBERS[procedure],
                                  packed(procedure, home, fh) + b"\xde\xad\xbe\xef" * 4, server.cred)
     if header.accept_stat == rpc.SUCCESS:
@@ -482,14 +490,16 @@ def test_argument_length_that_wraps(server, connection, nfs, home, fh, field, le
         p.opaque(fh)
     p.u32(length).raw(b"abcdefgh")
     header = connection.call_rpc(PROGRAM, VERSION, NUMBERS[procedure], p.bytes(), server.cred)
-    assert header.accept_stat == rpc.GARBAGE_ARGS, "%s with a %s of 0x%08x bytes: expected " \
-        "GARBAGE_ARGS, got %s" % (procedure, field, length, header)
+    assert header.accept_stat == rpc.GARBAGE_ARGS, \
+        "%s with a %s of 0x%08x bytes: expected GARBAGE_ARGS, got %s" % (
+            procedure, field, length, header)
     assert nfs.names(home) == [b"file"]
 
 
 @rule("RFC 4506 4.10", "defects.md RPC 4h")
 def test_padding_that_is_not_zero(server, connection, nfs, home):
-    """Padding of ones in a name: the call is executed or GARBAGE_ARGS; the padding is not the name."""
+    """Padding of ones in a name: the call is executed or GARBAGE_ARGS; the padding is not the
+    name."""
     body = Packer().opaque(home).u32(1).raw(b"x\xff\xff\xff").u32(1).raw(bytes(24)).bytes()
     header = connection.call_rpc(PROGRAM, VERSION, NUMBERS["CREATE"], body, server.cred)
     if header.accept_stat == rpc.SUCCESS:
@@ -502,8 +512,8 @@ def test_padding_that_is_not_zero(server, connection, nfs, home):
 @pytest.mark.parametrize("seed", range(6))
 @rule("defects.md RPC 4i")
 def test_random_arguments(server, root, nfs, home, fh, seed):
-    """Two hundred calls of random procedures with random arguments: each is answered in order or the
-    connection closed; what is answered is well-formed; the server lives."""
+    """Two hundred calls of random procedures with random arguments: each is answered in order or
+    the connection closed; what is answered is well-formed; the server lives."""
     chance = random.Random(seed)
     connection = server.connect()
     for _ in range(200):

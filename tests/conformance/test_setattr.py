@@ -84,7 +84,8 @@ def test_size(nfs, home, size):
     assert nfs.attributes(handle).size == size
     at = max(0, size - 20)
     reply = nfs.read(handle, at, 100).ok()
-    reply.expect((reply.count, reply.eof) == (size - at, True), "the last %d bytes, eof" % (size - at))
+    reply.expect((reply.count, reply.eof) == (size - at, True),
+                 "the last %d bytes, eof" % (size - at))
     expected = bytes(b"d"[0] if at + i < 10000 else 0 for i in range(size - at))
     assert reply.data == expected, "expected %r, got %r" % (expected, reply.data)
 
@@ -122,8 +123,8 @@ def test_size_sets_mtime(nfs, home, size):
     time.sleep(0.02)
     nfs.setattr(handle, size=size).ok()
     after = nfs.attributes(handle)
-    assert after.mtime > before.mtime and after.ctime > before.ctime, "times stood still: %s, %s" % (
-        before, after)
+    assert after.mtime > before.mtime and after.ctime > before.ctime, \
+        "times stood still: %s, %s" % (before, after)
 
 
 @rule("RFC 1813 3.3.2")
@@ -220,7 +221,8 @@ def test_by_a_stranger(nfs, home, other, change):
 
 @rule("RFC 1813 3.3.2")
 def test_server_time_by_a_writer(nfs, home, other):
-    """Whoever may write may set both times to now, as utimes(2) with no times does - and only that."""
+    """Whoever may write may set both times to now, as utimes(2) with no times does - and only
+    that."""
     handle = nfs.new_file(home, b"his", uid=1000, gid=1000)
     nfs.setattr(handle, uid=1000, gid=1000, mode=0o666, mtime=(5, 5)).ok()
     other.setattr(handle, atime=SERVER_TIME, mtime=SERVER_TIME).ok()
@@ -316,8 +318,8 @@ def test_bad_discriminants(nfs, fh, word, value):
     p.u32(0).u32(0).u32(0).u32(value if word == "time-how" else 0).u32(0)
     p.u32(value if word == "guard-bool" else 0)
     header = nfs.connection.call_rpc(PROGRAM, VERSION, NUMBERS["SETATTR"], p.bytes(), nfs.cred)
-    assert header.accept_stat == rpc.GARBAGE_ARGS, "SETATTR with %s %d: expected GARBAGE_ARGS, got %s" \
-        % (word, value, header)
+    assert header.accept_stat == rpc.GARBAGE_ARGS, \
+        "SETATTR with %s %d: expected GARBAGE_ARGS, got %s" % (word, value, header)
     assert nfs.attributes(fh) == before, "the refused SETATTR did something"
 
 

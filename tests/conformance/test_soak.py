@@ -91,8 +91,8 @@ def test_names(server, nfs, home, seed, until):
                 model[here][name] = nfs.attributes(handle).fileid
         elif action < 0.5:
             reply = nfs.remove(dirs[here], name)
-            reply.expect(reply.status == (NFS3_OK if model[here].pop(name, None) else NFS3ERR_NOENT),
-                         "as the model has it (%s)" % where)
+            expected = NFS3_OK if model[here].pop(name, None) else NFS3ERR_NOENT
+            reply.expect(reply.status == expected, "as the model has it (%s)" % where)
         elif action < 0.75:
             reply = nfs.rename(dirs[here], name, dirs[there], other)
             if name not in model[here]:
@@ -125,8 +125,8 @@ def test_names(server, nfs, home, seed, until):
 
 @rule("defects.md RPC 9a", "defects.md Duplicates 1a", "esxi.md 5c")
 def test_everything_at_once(server, nfs, home, seed, until):
-    """Six connections at once, each with its own directory and files, some breaking off in the middle
-    and coming back: everybody goes on finding what is his."""
+    """Six connections at once, each with its own directory and files, some breaking off in the
+    middle and coming back: everybody goes on finding what is his."""
     troubles = []
 
     def host(number):
@@ -187,8 +187,8 @@ def test_verifier_all_along(server, nfs, home, seed, until):
 
 @rule("defects.md RPC 1c", "defects.md RPC 8a", "defects.md RPC 4i")
 def test_among_vandals(server, nfs, home, seed, until):
-    """Connections with noise, half records and unread replies come and go; a good client's FILE_SYNC
-    WRITEs and READs stay right and quick."""
+    """Connections with noise, half records and unread replies come and go; a good client's
+    FILE_SYNC WRITEs and READs stay right and quick."""
     chance, vandals, slowest = random.Random(seed), [], 0
     handle = nfs.new_file(home, b"f")
     nfs.write(handle, 0, bytes(1 << 16)).ok()
@@ -205,7 +205,8 @@ def test_among_vandals(server, nfs, home, seed, until):
                 for _ in range(20):
                     vandal.send(nfs.message("READ", file=handle, offset=0, count=1 << 16))
             else:
-                vandal.send(nfs.message("WRITE", file=handle, offset=1 << 20, data=b"v" * 1000)[:200])
+                vandal.send(nfs.message("WRITE", file=handle, offset=1 << 20,
+                                        data=b"v" * 1000)[:200])
         except rpc.ConnectionLost:
             pass
         while len(vandals) > 40:

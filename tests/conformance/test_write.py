@@ -28,7 +28,8 @@ def test_committed_is_at_least_what_was_asked(nfs, fh, stable):
 @pytest.mark.parametrize("size", [1, 3, 84, 511, 512, 4096, 65536, 1048576])
 @rule("RFC 1813 3.3.7", "esxi.md 21a")
 def test_sizes(nfs, fh, size, stable):
-    """From one byte to 1 MiB (or wtmax, if that is less): one WRITE, all of it, and it reads back."""
+    """From one byte to 1 MiB (or wtmax, if that is less): one WRITE, all of it, and it reads
+    back."""
     size = min(size, nfs.fsinfo(fh).ok().wtmax)
     data = os.urandom(size)
     reply = nfs.write(fh, 0, data, stable).ok()
@@ -83,8 +84,8 @@ def test_count_of_zero(nfs, home, stable):
     (0, 100), (50, 100), (100, 50), (100, 0), (101, 100), (0xFFFFFFFF, 100), (0x80000000, 4)])
 @rule("defects.md RPC 5a", "RFC 1813 3.3.7")
 def test_count_and_data_disagree(nfs, home, count, length):
-    """count says one thing, the data another: refused, or the smaller of both written - no byte that
-    was not sent ends up in the file, and the connection goes on."""
+    """count says one thing, the data another: refused, or the smaller of both written - no byte
+    that was not sent ends up in the file, and the connection goes on."""
     handle = nfs.new_file(home, b"f")
     sent = b"d" * length
     header = nfs.connection.call_rpc(
@@ -104,7 +105,8 @@ def test_count_and_data_disagree(nfs, home, count, length):
 @pytest.mark.parametrize("stable", [3, 0x80000000, 0xFFFFFFFF])
 @rule("defects.md RPC 4f", "RFC 5531 9")
 def test_stable_how_out_of_range(nfs, fh, stable):
-    """A stable_how that is none: GARBAGE_ARGS, or INVAL from a server that decodes before it looks."""
+    """A stable_how that is none: GARBAGE_ARGS, or INVAL from a server that decodes before it
+    looks."""
     header = nfs.connection.call_rpc(
         PROGRAM, VERSION, NUMBERS["WRITE"],
         pack_arguments("WRITE", file=fh, offset=0, data=b"data", stable=stable), nfs.cred)
@@ -135,7 +137,8 @@ def test_maxfilesize_is_the_limit(nfs, fh):
 
 @rule("RFC 1813 3.3.19", "RFC 1813 3.3.7")
 def test_more_than_wtmax(nfs, fh):
-    """More than wtmax in one WRITE: written in part or in whole, or refused; never a dead server."""
+    """More than wtmax in one WRITE: written in part or in whole, or refused; never a dead
+    server."""
     wtmax = nfs.fsinfo(fh).ok().wtmax
     if wtmax > 1 << 20:
         pytest.skip("wtmax is above 1 MiB: the suite keeps its calls small")
