@@ -33,7 +33,7 @@ int nfs3_need_dir(struct vfs_file *file);
 /* Open the call's second handle; -EXDEV if it is of another export. As the server. */
 int nfs3_open_second(struct call *call, const struct xdr_view *handle);
 
-/* A name with its NUL: -EINVAL if it has one inside, -ENAMETOOLONG. */
+/* A name with its NUL: -EACCES if it has one inside, -ENAMETOOLONG. */
 int nfs3_name(const struct xdr_view *view, char to[VFS_NAME_BYTES_MAX + 1]);
 
 /* sattr3; -EINVAL for times that are none. */

@@ -191,7 +191,7 @@ int nfs3_name(const struct xdr_view *view, char to[VFS_NAME_BYTES_MAX + 1])
 	if (view->count > VFS_NAME_BYTES_MAX)
 		return -ENAMETOOLONG;
 	if (view->count && memchr(view->bytes, '\0', view->count))
-		return -EINVAL;
+		return -EACCES; /* no name: RFC 1813 section 3.2 */
 	if (view->count)
 		memcpy(to, view->bytes, view->count);
 	to[view->count] = '\0';

@@ -154,7 +154,7 @@ int vfs_create(struct vfs_file *dir, const char *name, enum vfs_create_how how,
 	int r = vfs_name_check(name);
 
 	if (r < 0)
-		return r == -ENOENT ? -EINVAL : r;
+		return r;
 	if (dir->type != VFS_DIRECTORY)
 		return -ENOTDIR;
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)

@@ -29,21 +29,9 @@ void vfs_fd_path(int fd, char to[VFS_FD_PATH_BYTES])
 
 int vfs_name_check(const char *name)
 {
-	if (name[0] == '\0')
-		return -ENOENT;
 	if (strlen(name) > VFS_NAME_BYTES_MAX)
 		return -ENAMETOOLONG;
-	return strchr(name, '/') ? -EINVAL : 0;
-}
-
-/* A name that can be created or removed. */
-static int new_name_check(const char *name)
-{
-	int r = vfs_name_check(name);
-
-	if (r == -ENOENT)
-		return -EINVAL; /* RFC 1813 section 3.3.8: a name of no bytes cannot be created */
-	return r;
+	return name[0] == '\0' || strchr(name, '/') ? -EACCES : 0;
 }
 
 int vfs_dir_sync(struct vfs_file *dir, const struct vfs_caller *caller)
@@ -233,7 +221,7 @@ int vfs_rename(struct vfs_file *from_dir, const char *from_name, struct vfs_file
 	int r = vfs_name_check(from_name);
 
 	if (r == 0)
-		r = new_name_check(to_name);
+		r = vfs_name_check(to_name);
 	if (r < 0)
 		return r;
 	if (is_dot_name(from_name) || is_dot_name(to_name)) /* RFC 1813 section 3.3.14 */
@@ -255,7 +243,7 @@ int vfs_link(struct vfs_file *file, struct vfs_file *dir, const char *name,
              const struct vfs_caller *caller)
 {
 	char path[VFS_FD_PATH_BYTES];
-	int r = new_name_check(name);
+	int r = vfs_name_check(name);
 
 	if (r < 0)
 		return r;
@@ -315,7 +303,7 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
 
 static int make_check(const struct vfs_file *dir, const char *name)
 {
-	int r = new_name_check(name);
+	int r = vfs_name_check(name);
 
 	if (r < 0)
 		return r;

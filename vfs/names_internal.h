@@ -11,7 +11,7 @@ enum { VFS_FD_PATH_BYTES = 32 };
 /* "/proc/self/fd/N": the way to a file that only O_PATH has opened, for calls that know no AT_EMPTY_PATH. */
 void vfs_fd_path(int fd, char to[VFS_FD_PATH_BYTES]);
 
-/* A name to look up. -ENOENT: empty; -ENAMETOOLONG; -EINVAL: it has a slash. */
+/* -EACCES for a name that is empty or has a slash (RFC 1813 section 3.2); -ENAMETOOLONG. */
 int vfs_name_check(const char *name);
 
 /* names.c; takes over @fd, which may be a negative errno. */
