@@ -279,11 +279,14 @@ static void call_ran(struct call *call, int result)
 
 static void call_dispatch(struct call *call)
 {
-	int r = -EAGAIN;
+	int r;
 
-	if (call->proc->kind != CALL_BLOCKING)
+	/* What can be refused without a disk is; what the connection knows of its host goes along. */
+	if (call->proc->kind == CALL_BLOCKING)
+		r = call->program->prepare ? call->program->prepare(call) : 0;
+	else
 		r = call_run(call);
-	if (r == -EAGAIN)
+	if (r == -EAGAIN || (r == 0 && call->proc->kind == CALL_BLOCKING))
 		call_to_pool(call);
 	else
 		call_ran(call, r);

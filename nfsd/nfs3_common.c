@@ -102,8 +102,10 @@ static int check_host(struct call *call)
 	if (call->options_serial == serial)
 		return 0;
 	if (!call->may_block && call->conn &&
-	    conn_options_find(call->conn, serial, &call->options))
+	    conn_options_find(call->conn, serial, &call->options)) {
+		call->options_serial = serial;
 		return 0;
+	}
 	r = vfs_export_access(server->vfs, export, &call->client, server->names, call->may_block,
 	                      &call->options);
 	if (r == -EACCES)
@@ -116,8 +118,7 @@ static int check_host(struct call *call)
 	}
 	if (!call->may_block && call->conn)
 		conn_options_keep(call->conn, serial, &call->options);
-	else
-		call->options_serial = serial;
+	call->options_serial = serial; /* from the pool, the connection keeps it later */
 	return 0;
 }
 

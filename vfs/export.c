@@ -44,6 +44,35 @@ struct vfs_export *vfs_export_unref(struct vfs_export *export)
 	return NULL;
 }
 
+static struct vfs_parsed *parsed_ref(struct vfs_parsed *parsed)
+{
+	atomic_fetch_add(&parsed->refs, 1);
+	return parsed;
+}
+
+static void parsed_unref(struct vfs_parsed *parsed)
+{
+	if (parsed && atomic_fetch_sub(&parsed->refs, 1) == 1) {
+		exports_done(&parsed->exports);
+		free(parsed);
+	}
+}
+
+/* Takes over what is in @exports. */
+static struct vfs_parsed *parsed_new(struct exports *exports)
+{
+	struct vfs_parsed *parsed = calloc(1, sizeof *parsed);
+
+	if (!parsed) {
+		exports_done(exports);
+		return NULL;
+	}
+	atomic_store(&parsed->refs, 1);
+	parsed->exports = *exports;
+	*exports = (struct exports){ 0 };
+	return parsed;
+}
+
 int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vfs **ret_vfs)
 {
 	struct vfs *vfs = calloc(1, sizeof *vfs);
@@ -51,6 +80,11 @@ int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vf
 	assert(open_files_max > 0);
 	if (!vfs)
 		return -ENOMEM;
+	vfs->parsed = parsed_new(&(struct exports){ 0 });
+	if (!vfs->parsed) {
+		free(vfs);
+		return -ENOMEM;
+	}
 	vfs->key = *key;
 	vfs->open_files_max = open_files_max;
 	pthread_rwlock_init(&vfs->exports_lock, NULL);
@@ -82,7 +116,7 @@ struct vfs *vfs_free(struct vfs *vfs)
 	(void) vfs_sweep(vfs); /* every export is removed: this closes what is cached */
 	for (unsigned i = 0; i < VFS_SHARDS; i++)
 		pthread_mutex_destroy(&vfs->shards[i].lock);
-	exports_done(&vfs->exports);
+	parsed_unref(vfs->parsed);
 	pthread_rwlock_destroy(&vfs->exports_lock);
 	free(vfs);
 	return NULL;
@@ -209,19 +243,13 @@ static int export_bring_up(struct vfs *vfs, const struct export_spec *spec,
 	return 0;
 }
 
-int vfs_exports_set(struct vfs *vfs, struct exports *exports, vfs_report_fn *report, void *context,
-                    size_t *ret_usable)
+/* Bring up every line that can be; returns how many. Under exports_lock, for writing. */
+static size_t table_fill(struct vfs *vfs, const struct exports *exports, struct vfs_export **table,
+                         vfs_report_fn *report, void *context)
 {
-	struct vfs_export **table = calloc(exports->count + 1, sizeof *table);
-	struct exports old_exports;
 	char why[EXPORT_WHY_BYTES];
 	size_t count = 0;
 
-	if (!table) {
-		exports_done(exports);
-		return -ENOMEM;
-	}
-	pthread_rwlock_wrlock(&vfs->exports_lock);
 	for (size_t i = 0; i < exports->count; i++) {
 		const struct export_spec *spec = &exports->specs[i];
 
@@ -235,16 +263,19 @@ int vfs_exports_set(struct vfs *vfs, struct exports *exports, vfs_report_fn *rep
 			       " clients' handles with it. fsid=N makes them last");
 		table[count++]->spec = spec; /* also for the messages about later lines */
 	}
-	for (size_t i = 0; i < count; i++) { /* kept ones survive the clearing by this reference */
-		struct vfs_export *export = table[i];
+	return count;
+}
 
-		atomic_store(&export->serial, next_serial(vfs));
-	}
-	old_exports = vfs->exports;
+/* Put the new table in the old one's place. Exports in both go on under a new serial; those only in the
+ * old one are stale from now on. Under exports_lock, for writing. */
+static void table_swap(struct vfs *vfs, struct vfs_export **table, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		atomic_store(&table[i]->serial, next_serial(vfs));
 	for (size_t i = 0; i < vfs->table_count; i++) {
 		struct vfs_export *old = vfs->table[i];
 
-		if (!table_find(table, count, old->id) || table_find(table, count, old->id) != old) {
+		if (table_find(table, count, old->id) != old) {
 			atomic_store(&old->removed, true);
 			old->spec = NULL;
 		}
@@ -253,11 +284,28 @@ int vfs_exports_set(struct vfs *vfs, struct exports *exports, vfs_report_fn *rep
 	free(vfs->table);
 	vfs->table = table;
 	vfs->table_count = count;
-	vfs->exports = *exports;
-	*exports = (struct exports){ 0 };
+}
+
+int vfs_exports_set(struct vfs *vfs, struct exports *exports, vfs_report_fn *report, void *context,
+                    size_t *ret_usable)
+{
+	struct vfs_parsed *old, *parsed = parsed_new(exports);
+	struct vfs_export **table;
+
+	if (!parsed)
+		return -ENOMEM;
+	table = calloc(parsed->exports.count + 1, sizeof *table);
+	if (!table) {
+		parsed_unref(parsed);
+		return -ENOMEM;
+	}
+	pthread_rwlock_wrlock(&vfs->exports_lock);
+	*ret_usable = table_fill(vfs, &parsed->exports, table, report, context);
+	table_swap(vfs, table, *ret_usable);
+	old = vfs->parsed;
+	vfs->parsed = parsed;
 	pthread_rwlock_unlock(&vfs->exports_lock);
-	exports_done(&old_exports);
-	*ret_usable = count;
+	parsed_unref(old);
 	return 0;
 }
 
@@ -265,8 +313,8 @@ void vfs_exports_visit(struct vfs *vfs,
                        void (*visit)(void *context, const struct export_spec *spec), void *context)
 {
 	pthread_rwlock_rdlock(&vfs->exports_lock);
-	for (size_t i = 0; i < vfs->exports.count; i++)
-		visit(context, &vfs->exports.specs[i]);
+	for (size_t i = 0; i < vfs->parsed->exports.count; i++)
+		visit(context, &vfs->parsed->exports.specs[i]);
 	pthread_rwlock_unlock(&vfs->exports_lock);
 }
 
@@ -297,21 +345,26 @@ int vfs_export_access(struct vfs *vfs, struct vfs_export *export,
                       bool may_block, struct export_options *ret_options)
 {
 	const struct export_rule *rule;
+	const struct export_spec *spec;
+	struct vfs_parsed *parsed;
 	int r = 0;
 
 	pthread_rwlock_rdlock(&vfs->exports_lock);
-	if (!export->spec)
+	parsed = parsed_ref(vfs->parsed);
+	spec = export->spec;
+	pthread_rwlock_unlock(&vfs->exports_lock);
+	if (!spec)
 		r = -ESTALE;
-	else if (!may_block && export_needs_names(export->spec))
+	else if (!may_block && export_needs_names(spec))
 		r = -EAGAIN;
 	if (r == 0) {
-		rule = export_match(export->spec, client, names);
+		rule = export_match(spec, client, names);
 		if (rule)
 			*ret_options = rule->options;
 		else
 			r = -EACCES;
 	}
-	pthread_rwlock_unlock(&vfs->exports_lock);
+	parsed_unref(parsed);
 	return r;
 }
 
@@ -328,7 +381,7 @@ static int export_of_spec(struct vfs *vfs, const char *path, struct vfs_export *
 	int r = 0;
 
 	pthread_rwlock_wrlock(&vfs->exports_lock);
-	spec = exports_find_path(&vfs->exports, path, &below);
+	spec = exports_find_path(&vfs->parsed->exports, path, &below);
 	if (!spec)
 		r = -ENOENT;
 	else
@@ -337,7 +390,7 @@ static int export_of_spec(struct vfs *vfs, const char *path, struct vfs_export *
 		export = table_find(vfs->table, vfs->table_count, export_id(spec));
 	if (r == 0 && (!export || export->spec != spec)) {
 		export = NULL;
-		if (vfs->table_count < vfs->exports.count)
+		if (vfs->table_count < vfs->parsed->exports.count)
 			r = export_bring_up(vfs, spec, vfs->table, vfs->table_count, &export, why);
 		if (r == 0 && export) {
 			export->spec = spec;

@@ -18,6 +18,13 @@
 
 enum { VFS_SHARDS = 64, VFS_SHARD_BUCKETS = 256 };
 
+/* What was parsed, shared by who looks at it: a match may wait for DNS, and a reload must not wait for
+ * the match. */
+struct vfs_parsed {
+	atomic_uint refs;
+	struct exports exports;
+};
+
 struct vfs_export {
 	atomic_uint refs;    /* the table's, and one a cached file */
 	atomic_uint serial;  /* vfs_export_serial() */
@@ -76,7 +83,7 @@ struct vfs {
 	atomic_uint evict_hand; /* the shard to evict from next */
 
 	pthread_rwlock_t exports_lock;
-	struct exports exports;      /* what the specs point into */
+	struct vfs_parsed *parsed;   /* what the specs point into */
 	struct vfs_export **table;   /* usable exports; as many as specs at most */
 	size_t table_count;
 	atomic_uint serial_last;
