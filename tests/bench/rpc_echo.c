@@ -218,13 +218,17 @@ static int listen_on(uint16_t port)
 
 int main(int argc, char **argv)
 {
+	unsigned long port = 0;
+	char *end = NULL;
 	int listener, on = 1;
 
-	if (argc != 2 || atoi(argv[1]) < 1 || atoi(argv[1]) > 65535) {
+	if (argc == 2)
+		port = strtoul(argv[1], &end, 10);
+	if (port < 1 || port > 65535 || *end) {
 		fputs("usage: rpc_echo PORT\n", stderr);
 		return 2;
 	}
-	listener = listen_on((uint16_t) atoi(argv[1]));
+	listener = listen_on((uint16_t) port);
 	for (;;) {
 		struct conversation *talk = calloc(1, sizeof *talk);
 		pthread_t thread;

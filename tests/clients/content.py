@@ -38,7 +38,8 @@ def make_tree(path, files):
 
 
 def _name(chance, kind, number):
-    odd = {0: " with spaces", 1: " ünï-\u6587\u5b57", 2: "'\"$\\;&|*?", 3: "-" + "n" * 180, 4: "\ttab"}
+    odd = {0: " with spaces", 1: " ünï-\u6587\u5b57", 2: "'\"$\\;&|*?", 3: "-" + "n" * 180,
+           4: "\ttab"}
     return f"{kind}{number}{odd.get(chance.randrange(40), '')}"
 
 

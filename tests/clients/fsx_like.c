@@ -63,7 +63,7 @@ static unsigned long operations_done;
 __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
 {
 	unsigned long first = operations_done < HISTORY_LINES ? 0
-							      : operations_done - HISTORY_LINES + 1;
+	                                                      : operations_done - HISTORY_LINES + 1;
 	va_list arguments;
 
 	for (unsigned long i = first; i <= operations_done; i++)
@@ -82,7 +82,7 @@ static void note(enum operation operation, size_t offset, size_t length)
 	char *line = history[operations_done % HISTORY_LINES];
 
 	snprintf(line, LINE_BYTES, "%lu %s 0x%zx..0x%zx (0x%zx) of 0x%zx", operations_done,
-		 operation_names[operation], offset, offset + length, length, model_bytes);
+	         operation_names[operation], offset, offset + length, length, model_bytes);
 	if (verbose)
 		puts(line);
 }
@@ -107,7 +107,7 @@ static void fill(uint8_t *to, size_t offset, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		to[i] = (uint8_t) ((offset + i) * 31 + ((offset + i) >> 8) + operations_done * 131 +
-				   1);
+		                   1);
 }
 
 static void compare(const uint8_t *got, size_t offset, size_t length)
@@ -171,7 +171,7 @@ static void do_write(void)
 
 /* A map of the pages that [offset, offset + length) touches; the byte at offset is *ret_at. */
 static uint8_t *map(size_t offset, size_t length, int protection, size_t *ret_map_bytes,
-		    uint8_t **ret_at)
+                    uint8_t **ret_at)
 {
 	size_t skip = offset % (size_t) sysconf(_SC_PAGESIZE);
 	uint8_t *mapped;

@@ -186,8 +186,8 @@ class Network:
     """One more network namespace with its own /run; `prefix` before a command runs it there."""
 
     def __init__(self):
-        script = (f"mount -t tmpfs run /run && ip link set lo up && ip link add {BRIDGE} type bridge"
-                  f" && ip addr add {ADDRESS}/{NETWORK_BITS} dev {BRIDGE}"
+        script = ("mount -t tmpfs run /run && ip link set lo up"
+                  f" && ip link add {BRIDGE} type bridge && ip addr add {ADDRESS}/{NETWORK_BITS} dev {BRIDGE}"
                   f" && ip link set {BRIDGE} up && echo ready && exec sleep infinity")
         self._holder = subprocess.Popen(
             ["unshare", "--net", "--mount", "sh", "-c", script], stdin=subprocess.DEVNULL,
