@@ -15,9 +15,11 @@
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
 
-/* Longer messages are told apart by their ends: a checksum over a MiB would cost more than the rest of
- * the call, and two calls with one xid that differ only in the middle do not happen. */
-enum { CHECKSUM_END_BYTES = 32 << 10 };
+/* Longer messages are told apart by their ends: a checksum over a MiB would cost more than the rest
+ * of the call, and two calls with one xid that differ only in the middle do not happen. */
+enum {
+	CHECKSUM_END_BYTES = 32 << 10
+};
 
 static void call_route(struct call *call, uint32_t message_bytes);
 static void call_dispatch(struct call *call);
@@ -162,9 +164,9 @@ static void call_refuse_program(struct call *call, uint32_t low, uint32_t high)
 		return;
 	}
 	if (call_refusal_get(call))
-		call_refuse(call, rpc_reply_program_mismatch(
-		                          call->reply->bytes + RPC_RECORD_MARK_BYTES,
-		                          call->rpc.xid, low, high));
+		call_refuse(call,
+		            rpc_reply_program_mismatch(call->reply->bytes + RPC_RECORD_MARK_BYTES,
+		                                       call->rpc.xid, low, high));
 }
 
 static void call_refuse_auth(struct call *call)
@@ -186,7 +188,8 @@ static uint64_t message_checksum(const uint8_t *bytes, uint32_t bytes_count)
 static bool call_is_new(struct call *call, enum reply_class class, uint32_t message_bytes)
 {
 	const uint8_t *after_xid = call->rpc.args + call->rpc.args_bytes - message_bytes + 4;
-	struct reply_target target = call->conn ? conn_target(call->conn) : (struct reply_target){ 0 };
+	struct reply_target target = call->conn ? conn_target(call->conn)
+	                                        : (struct reply_target){ 0 };
 	struct reply_key key = {
 		.xid = call->rpc.xid,
 		.program = call->rpc.program,
@@ -221,8 +224,8 @@ static void call_route(struct call *call, uint32_t message_bytes)
 		call_refuse_program(call, low, high);
 		return;
 	}
-	proc = call->rpc.procedure < program->proc_count ? &program->procs[call->rpc.procedure] :
-	                                                   NULL;
+	proc = call->rpc.procedure < program->proc_count ? &program->procs[call->rpc.procedure]
+	                                                 : NULL;
 	if (!proc || !proc->name || (call->udp && !(proc->flags & PROC_DATAGRAM))) {
 		call_refuse_accepted(call, PROC_UNAVAIL);
 		return;
@@ -237,7 +240,8 @@ static void call_route(struct call *call, uint32_t message_bytes)
 		call_refuse_accepted(call, GARBAGE_ARGS);
 		return;
 	}
-	if (!call_reply_get(call, proc->reply_room ? proc->reply_room(call) : CALL_REPLY_BYTES_MIN)) {
+	if (!call_reply_get(call,
+	                    proc->reply_room ? proc->reply_room(call) : CALL_REPLY_BYTES_MIN)) {
 		call_free(call);
 		return;
 	}
@@ -281,7 +285,8 @@ static void call_dispatch(struct call *call)
 {
 	int r;
 
-	/* What can be refused without a disk is; what the connection knows of its host goes along. */
+	/* What can be refused without a disk is; what the connection knows of its host goes
+	 * along. */
 	if (call->proc->kind == CALL_BLOCKING)
 		r = call->program->prepare ? call->program->prepare(call) : 0;
 	else
@@ -338,9 +343,9 @@ void call_finish(struct call *call)
 		log_error("%s: the reply does not fit its buffer", call->proc->name);
 		call->accept_stat = SYSTEM_ERR;
 	}
-	result_bytes = call->accept_stat == SUCCESS ?
-	                       (uint32_t) (call->out.at - bytes) - CALL_REPLY_HEAD_BYTES :
-	                       0;
+	result_bytes = call->accept_stat == SUCCESS
+	                       ? (uint32_t) (call->out.at - bytes) - CALL_REPLY_HEAD_BYTES
+	                       : 0;
 	(void) rpc_reply_accepted(bytes + RPC_RECORD_MARK_BYTES, call->rpc.xid, call->accept_stat);
 	rpc_record_mark(bytes, RPC_ACCEPTED_BYTES + result_bytes);
 	call->reply_bytes = CALL_REPLY_HEAD_BYTES + result_bytes;

@@ -2,8 +2,9 @@
 /*
  * call.h - one call on its way from a connection (or datagram) to its reply.
  *
- * A call has one owner at a time: its worker, or a thread of the pool between call_to_pool() and its
- * return. It outlives its connection: closing marks that, the steps still run, the reply is dropped.
+ * A call has one owner at a time: its worker, or a thread of the pool between call_to_pool() and
+ * its return. It outlives its connection: closing marks that, the steps still run, the reply is
+ * dropped.
  *
  *     call_start      the header is decoded, the procedure found, the reply cache asked
  *     run()           inline on the worker, or on the pool; or start() for the ring's procedures
@@ -23,7 +24,6 @@
 struct call;
 struct conn;
 struct udp_socket;
-struct worker;
 
 enum call_kind {
 	CALL_INLINE,   /* run() on the worker; -EAGAIN there means: once more on the pool */
@@ -32,20 +32,20 @@ enum call_kind {
 };
 
 enum {
-	PROC_OPEN = 1 << 0,        /* without credentials, too */
-	PROC_CHANGES = 1 << 1,     /* refused on read-only exports */
-	PROC_ONCE_NAMES = 1 << 2,  /* not to be run twice: REPLY_CLASS_NAMESPACE */
-	PROC_ONCE_WRITE = 1 << 3,  /* not to be run twice: REPLY_CLASS_WRITE */
-	PROC_DATAGRAM = 1 << 4,    /* over UDP, too */
+	PROC_OPEN = 1 << 0,       /* without credentials, too */
+	PROC_CHANGES = 1 << 1,    /* refused on read-only exports */
+	PROC_ONCE_NAMES = 1 << 2, /* not to be run twice: REPLY_CLASS_NAMESPACE */
+	PROC_ONCE_WRITE = 1 << 3, /* not to be run twice: REPLY_CLASS_WRITE */
+	PROC_DATAGRAM = 1 << 4,   /* over UDP, too */
 };
 
 /* What an unsuccessful result carries behind its status (RFC 1813: the resfail of each). */
 enum call_fail {
-	FAIL_STATUS,       /* nothing */
-	FAIL_ATTR,         /* post_op_attr of the first handle */
-	FAIL_WCC,          /* wcc_data of the first handle */
-	FAIL_WCC_WCC,      /* wcc_data of both (RENAME) */
-	FAIL_ATTR_WCC,     /* post_op_attr of the first, wcc_data of the second (LINK) */
+	FAIL_STATUS,   /* nothing */
+	FAIL_ATTR,     /* post_op_attr of the first handle */
+	FAIL_WCC,      /* wcc_data of the first handle */
+	FAIL_WCC_WCC,  /* wcc_data of both (RENAME) */
+	FAIL_ATTR_WCC, /* post_op_attr of the first, wcc_data of the second (LINK) */
 };
 
 struct proc {
@@ -53,10 +53,11 @@ struct proc {
 	enum call_kind kind;
 	unsigned flags;
 	enum call_fail fail;
-	/* Room for the results, from the decoded arguments; NULL: CALL_REPLY_BYTES_MIN is enough. */
+	/* Room for the results, from the decoded arguments; NULL: CALL_REPLY_BYTES_MIN is
+	 * enough. */
 	uint32_t (*reply_room)(const struct call *call);
-	/* 0: the results are in call->out. -EAGAIN (only if !call->may_block): would block. Other negative
-	 * errno: the procedure fails. */
+	/* 0: the results are in call->out. -EAGAIN (only if !call->may_block): would block. Other
+	 * negative errno: the procedure fails. */
 	int (*run)(struct call *call);
 	/* CALL_RING: start I/O; ends in call_finish(). */
 	void (*start)(struct call *call);
@@ -73,11 +74,14 @@ struct program {
 	uint32_t number, version;
 	const struct proc *procs;
 	uint32_t proc_count;
-	/* Turn a failure of run() into results at call->out, or into an accept_stat other than SUCCESS. */
+	/* Turn a failure of run() into results at call->out, or into an accept_stat other than
+	 * SUCCESS. */
 	void (*failed)(struct call *call, int error);
-	/* Decode call->rpc.args before anything else. 0 or -EBADMSG: GARBAGE_ARGS. NULL: run() does. */
+	/* Decode call->rpc.args before anything else. 0 or -EBADMSG: GARBAGE_ARGS. NULL: run()
+	 * does. */
 	int (*decode)(struct call *call);
-	/* Common to all procedures with a handle, before run(): 0, -EAGAIN, or a failure. NULL: nothing. */
+	/* Common to all procedures with a handle, before run(): 0, -EAGAIN, or a failure. NULL:
+	 * nothing. */
 	int (*prepare)(struct call *call);
 	enum socket_role role; /* the sockets it is served on */
 };
@@ -100,7 +104,7 @@ struct call {
 	enum socket_role role;
 	bool may_block;
 	bool forget; /* do not keep the reply: the client is told to try again */
-	int result; /* of the pool's work */
+	int result;  /* of the pool's work */
 
 	union nfs3_args args;
 	struct vfs_file *file, *file2; /* of the first and second handle */

@@ -21,26 +21,39 @@
 
 #define KEY(member) offsetof(struct config, member)
 
-/* A row a line: tests/lint/check-conf-man.sh holds lodestore.conf(5) and the packaged file against it. */
+/* A row a line: tests/lint/check-conf-man.sh holds lodestore.conf(5) and the packaged file against
+ * it. */
 /* clang-format off */
 static const struct conf_key config_keys[] = {
 	{ "nfsd", "listen", CONF_TEXT, KEY(listen), 0, 0, 0, NULL, NULL, NULL },
 	{ "nfsd", "port", CONF_NUMBER, KEY(port), 1, 65535, 2049, NULL, NULL, "" },
 	{ "nfsd", "workers", CONF_NUMBER, KEY(workers), 0, 64, 0, NULL, NULL, "threads" },
-	{ "nfsd", "pool_threads", CONF_NUMBER, KEY(pool_threads), 1, 256, 16, NULL, NULL, "threads" },
+	{ "nfsd", "pool_threads", CONF_NUMBER,
+	  KEY(pool_threads), 1, 256, 16, NULL, NULL, "threads" },
 	{ "nfsd", "rpcbind", CONF_BOOLEAN, KEY(rpcbind), 0, 1, 1, NULL, NULL, NULL },
 	{ "nfsd", "log_level", CONF_TEXT, KEY(log_level), 0, 0, 0, "info", NULL, NULL },
-	{ "limits", "open_files", CONF_NUMBER, KEY(open_files), 64, 1048576, 16384, NULL, NULL, "files" },
-	{ "limits", "buffer_bytes", CONF_SIZE, KEY(buffer_bytes), 16 << 20, 1ull << 40, 256 << 20, NULL, NULL, "bytes" },
-	{ "limits", "connections", CONF_NUMBER, KEY(connections), 1, 65536, 4096, NULL, NULL, "connections" },
-	{ "limits", "connections_per_address", CONF_NUMBER, KEY(connections_per_address), 1, 65536, 512, NULL, NULL, "connections" },
-	{ "limits", "calls_per_connection", CONF_NUMBER, KEY(calls_per_connection), 1, 4096, 256, NULL, NULL, "calls" },
-	{ "limits", "record_timeout", CONF_NUMBER, KEY(record_timeout_s), 1, 86400, 30, NULL, NULL, "seconds" },
-	{ "limits", "reply_timeout", CONF_NUMBER, KEY(reply_timeout_s), 1, 86400, 60, NULL, NULL, "seconds" },
-	{ "limits", "idle_timeout", CONF_NUMBER, KEY(idle_timeout_s), 0, 604800, 0, NULL, NULL, "seconds" },
-	{ "limits", "reply_cache_names", CONF_NUMBER, KEY(reply_cache_names), 64, 1048576, 8192, NULL, NULL, "replies" },
-	{ "limits", "reply_cache_writes", CONF_NUMBER, KEY(reply_cache_writes), 64, 1048576, 16384, NULL, NULL, "replies" },
-	{ "limits", "reply_cache_lifetime", CONF_NUMBER, KEY(reply_cache_lifetime_s), 1, 86400, 300, NULL, NULL, "seconds" },
+	{ "limits", "open_files", CONF_NUMBER,
+	  KEY(open_files), 64, 1048576, 16384, NULL, NULL, "files" },
+	{ "limits", "buffer_bytes", CONF_SIZE,
+	  KEY(buffer_bytes), 16 << 20, 1ull << 40, 256 << 20, NULL, NULL, "bytes" },
+	{ "limits", "connections", CONF_NUMBER,
+	  KEY(connections), 1, 65536, 4096, NULL, NULL, "connections" },
+	{ "limits", "connections_per_address", CONF_NUMBER,
+	  KEY(connections_per_address), 1, 65536, 512, NULL, NULL, "connections" },
+	{ "limits", "calls_per_connection", CONF_NUMBER,
+	  KEY(calls_per_connection), 1, 4096, 256, NULL, NULL, "calls" },
+	{ "limits", "record_timeout", CONF_NUMBER,
+	  KEY(record_timeout_s), 1, 86400, 30, NULL, NULL, "seconds" },
+	{ "limits", "reply_timeout", CONF_NUMBER,
+	  KEY(reply_timeout_s), 1, 86400, 60, NULL, NULL, "seconds" },
+	{ "limits", "idle_timeout", CONF_NUMBER,
+	  KEY(idle_timeout_s), 0, 604800, 0, NULL, NULL, "seconds" },
+	{ "limits", "reply_cache_names", CONF_NUMBER,
+	  KEY(reply_cache_names), 64, 1048576, 8192, NULL, NULL, "replies" },
+	{ "limits", "reply_cache_writes", CONF_NUMBER,
+	  KEY(reply_cache_writes), 64, 1048576, 16384, NULL, NULL, "replies" },
+	{ "limits", "reply_cache_lifetime", CONF_NUMBER,
+	  KEY(reply_cache_lifetime_s), 1, 86400, 300, NULL, NULL, "seconds" },
 };
 /* clang-format on */
 
@@ -248,8 +261,10 @@ enum config_outcome config_load(int argc, char **argv, struct config *config)
 		}
 	}
 	if (optind < argc) {
-		fprintf(stderr, "lodestore-nfsd: unexpected argument '%s'. To serve a directory write"
-		                " --export \"%s HOST(rw,no_root_squash)\".\n", argv[optind], argv[optind]);
+		fprintf(stderr,
+		        "lodestore-nfsd: unexpected argument '%s'. To serve a directory write"
+		        " --export \"%s HOST(rw,no_root_squash)\".\n",
+		        argv[optind], argv[optind]);
 		return CONFIG_EXIT_ERROR;
 	}
 	r = config_read_file(config);
@@ -267,8 +282,8 @@ void config_done(struct config *config)
 static void exports_report(void *context, enum exports_severity severity, const char *file,
                            unsigned line, const char *message)
 {
-	log_always(severity == EXPORTS_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s:%u: %s", file,
-	           line, message);
+	log_always(severity == EXPORTS_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s:%u: %s",
+	           file, line, message);
 }
 
 static int exports_of_lines(const struct config *config, struct exports *exports)
@@ -276,7 +291,8 @@ static int exports_of_lines(const struct config *config, struct exports *exports
 	int r = 0;
 
 	for (size_t i = 0; i < config->export_line_count; i++) {
-		int one = exports_parse_line(exports, config->export_lines[i], exports_report, NULL);
+		int one = exports_parse_line(exports, config->export_lines[i], exports_report,
+		                             NULL);
 
 		r = one < 0 ? one : r;
 	}
@@ -310,8 +326,8 @@ int config_exports(const struct config *config, struct exports *ret_exports)
 	struct exports exports = { 0 };
 	int r;
 
-	r = config->export_line_count ? exports_of_lines(config, &exports) :
-	                                exports_of_file(config, &exports);
+	r = config->export_line_count ? exports_of_lines(config, &exports)
+	                              : exports_of_file(config, &exports);
 	if (r < 0)
 		exports_done(&exports);
 	else

@@ -10,7 +10,10 @@
 
 #include "vfs/exports.h"
 
-enum { CONFIG_LISTEN_MAX = 16, CONFIG_EXPORT_LINES_MAX = 4096 };
+enum {
+	CONFIG_LISTEN_MAX = 16,
+	CONFIG_EXPORT_LINES_MAX = 4096
+};
 
 struct config {
 	/* [nfsd] */
@@ -32,13 +35,17 @@ struct config {
 	bool foreground, check_only;
 };
 
-enum config_outcome { CONFIG_RUN, CONFIG_EXIT_OK, CONFIG_EXIT_ERROR };
+enum config_outcome {
+	CONFIG_RUN,
+	CONFIG_EXIT_OK,
+	CONFIG_EXIT_ERROR
+};
 
 /* Read the command line and the configuration file; every mistake has been told when this returns
  * CONFIG_EXIT_ERROR. */
 enum config_outcome config_load(int argc, char **argv, struct config *config);
 void config_done(struct config *config);
 
-/* Read the exports of the file or of --export into @ret_exports; mistakes are logged with file and line.
- * 0 or a negative errno. */
+/* Read the exports of the file or of --export into @ret_exports; mistakes are logged with file and
+ * line. 0 or a negative errno. */
 int config_exports(const struct config *config, struct exports *ret_exports);

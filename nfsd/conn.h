@@ -20,18 +20,19 @@ struct conn *conn_find(struct worker *worker, uint32_t slot, uint64_t generation
 /* Where replies to this connection's calls go. */
 struct reply_target conn_target(const struct conn *conn);
 
-/* A call's reply is complete: queue it; it goes out with all others of this turn. If the connection is
- * closing it is dropped. The call is the connection's. */
+/* A call's reply is complete: queue it; it goes out with all others of this turn. If the connection
+ * is closing it is dropped. The call is the connection's. */
 void conn_send(struct conn *conn, struct call *call);
 
-/* A call belongs to the connection from begun to ended (call_free()); the connection may be gone after
- * that. Bytes of reply buffers that its calls hold. */
+/* A call belongs to the connection from begun to ended (call_free()); the connection may be gone
+ * after that. Bytes of reply buffers that its calls hold. */
 void conn_call_begun(struct conn *conn);
 void conn_call_ended(struct conn *conn);
 void conn_reply_held(struct conn *conn, uint32_t bytes);
 void conn_reply_released(struct conn *conn, uint32_t bytes);
 
-/* What the connection's client may do with an export, remembered by serial: true and *ret_options. */
+/* What the connection's client may do with an export, remembered by serial: true and
+ * *ret_options. */
 bool conn_options_find(const struct conn *conn, uint32_t serial,
                        struct export_options *ret_options);
 void conn_options_keep(struct conn *conn, uint32_t serial, const struct export_options *options);

@@ -6,7 +6,9 @@
 
 #include <stddef.h>
 
-enum { FILE_TEXT_BYTES_MAX = 64 << 20 };
+enum {
+	FILE_TEXT_BYTES_MAX = 64 << 20
+};
 
 /* The file's bytes and a NUL behind them; the caller frees. -EFBIG over FILE_TEXT_BYTES_MAX. */
 int file_text_read(const char *path, char **ret_text, size_t *ret_bytes);

@@ -2,8 +2,8 @@
 /*
  * main.c - lodestore-nfsd's process: options, signals, the sweep, readiness.
  *
- * The main thread waits for signals; a thread of its own sweeps the file cache, since a flush there may
- * wait for a disk that hangs.
+ * The main thread waits for signals; a thread of its own sweeps the file cache, since a flush there
+ * may wait for a disk that hangs.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -105,7 +105,8 @@ static void reload(struct server *server)
 	(void) sd_notify(0, "RELOADING=1");
 	log_info("reading the exports again");
 	if (server_exports_load(server) < 0)
-		log_error("the exports stay as they were; mend the mistakes above and reload again");
+		log_error(
+			"the exports stay as they were; mend the mistakes above and reload again");
 	(void) sd_notify(0, "READY=1");
 }
 
@@ -122,8 +123,8 @@ static void wait_for_end(struct server *server, const sigset_t *signals)
 	}
 }
 
-/* The process must end in time even if a disk does not answer: what was acknowledged is on it, and what
- * was not the client sends again. */
+/* The process must end in time even if a disk does not answer: what was acknowledged is on it, and
+ * what was not the client sends again. */
 static void *deadline_run(void *arg)
 {
 	sleep(STOP_DEADLINE_S);
@@ -219,7 +220,8 @@ int main(int argc, char **argv)
 		break;
 	case CONFIG_RUN:
 		if (config.check_only) {
-			status = config_exports(&config, &exports) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+			status = config_exports(&config, &exports) < 0 ? EXIT_FAILURE
+			                                               : EXIT_SUCCESS;
 			if (status == EXIT_SUCCESS)
 				printf("The configuration is good: %zu exports.\n", exports.count);
 			exports_done(&exports);

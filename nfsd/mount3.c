@@ -3,7 +3,8 @@
  * mount3.c - MOUNT version 3 (RFC 1813 section 5), and versions 1 and 2 (RFC 1094 appendix A) for
  * showmount(8) and old clients.
  *
- * All but NULL run on the pool: opening an export's root may wait for a disk, a host's name for DNS.
+ * All but NULL run on the pool: opening an export's root may wait for a disk, a host's name for
+ * DNS.
  */
 #include "nfsd/mount3.h"
 
@@ -85,9 +86,11 @@ static void say_mounted(const struct call *call, const char *path)
 
 	log_info("%s mounted \"%s\" (%s, root %s)", host, LOG_ESCAPED(path),
 	         call->options.read_only ? "ro" : "rw",
-	         call->options.root_squash || call->options.all_squash ? "squashed" : "not squashed");
+	         call->options.root_squash || call->options.all_squash ? "squashed"
+	                                                               : "not squashed");
 	if ((call->options.root_squash || call->options.all_squash) && !call->options.read_only)
-		log_warn("ESXi acts as root and will not be able to create machines on \"%s\": if %s is"
+		log_warn("ESXi acts as root and will not be able to create machines on \"%s\": if "
+		         "%s is"
 		         " an ESXi host, write %s(rw,no_root_squash) in exports and reload",
 		         LOG_ESCAPED(path), host, host);
 }
@@ -183,7 +186,9 @@ static int mount3_umntall(struct call *call)
 
 /* ---- EXPORT ---- */
 
-enum { GROUPS_SHOWN_MAX = 256 };
+enum {
+	GROUPS_SHOWN_MAX = 256
+};
 
 struct export_list {
 	struct xdr_out *out;
@@ -223,9 +228,10 @@ static int mount3_export(struct call *call)
 	vfs_exports_visit(call->worker->server->vfs, export_put, &list);
 	mount3_put_list_end(&call->out);
 	if (list.left_out)
-		log_warn("%u exports do not fit into the list that MOUNT's EXPORT gives; they can be"
-		         " mounted all the same",
-		         list.left_out);
+		log_warn(
+			"%u exports do not fit into the list that MOUNT's EXPORT gives; they can be"
+			" mounted all the same",
+			list.left_out);
 	return 0;
 }
 
@@ -239,47 +245,52 @@ static void mount3_failed(struct call *call, int error)
 #define OPEN (PROC_OPEN | PROC_DATAGRAM)
 
 /* clang-format off */
+#define MOUNT_ROW(id, name_, kind_, room_, run_) \
+	[id] = { .name = name_, .kind = kind_, .flags = OPEN, .reply_room = room_, .run = run_ }
+
 static const struct proc mount3_procs[] = {
-	[MOUNTPROC3_NULL]    = { "MOUNT NULL", CALL_INLINE, OPEN, FAIL_STATUS, NULL, mount3_null, NULL },
-	[MOUNTPROC3_MNT]     = { "MNT", CALL_BLOCKING, OPEN, FAIL_STATUS, NULL, mount3_mnt, NULL },
-	[MOUNTPROC3_DUMP]    = { "DUMP", CALL_BLOCKING, OPEN, FAIL_STATUS, mount3_list_room,
-	                         mount3_dump, NULL },
-	[MOUNTPROC3_UMNT]    = { "UMNT", CALL_BLOCKING, OPEN, FAIL_STATUS, NULL, mount3_umnt, NULL },
-	[MOUNTPROC3_UMNTALL] = { "UMNTALL", CALL_BLOCKING, OPEN, FAIL_STATUS, NULL, mount3_umntall,
-	                         NULL },
-	[MOUNTPROC3_EXPORT]  = { "EXPORT", CALL_BLOCKING, OPEN, FAIL_STATUS, mount3_list_room,
-	                         mount3_export, NULL },
+	MOUNT_ROW(MOUNTPROC3_NULL, "MOUNT NULL", CALL_INLINE, NULL, mount3_null),
+	MOUNT_ROW(MOUNTPROC3_MNT, "MNT", CALL_BLOCKING, NULL, mount3_mnt),
+	MOUNT_ROW(MOUNTPROC3_DUMP, "DUMP", CALL_BLOCKING, mount3_list_room, mount3_dump),
+	MOUNT_ROW(MOUNTPROC3_UMNT, "UMNT", CALL_BLOCKING, NULL, mount3_umnt),
+	MOUNT_ROW(MOUNTPROC3_UMNTALL, "UMNTALL", CALL_BLOCKING, NULL, mount3_umntall),
+	MOUNT_ROW(MOUNTPROC3_EXPORT, "EXPORT", CALL_BLOCKING, mount3_list_room, mount3_export),
 };
 
 static const struct proc mount1_procs[] = {
-	[MOUNTPROC_NULL]      = { "MOUNT NULL", CALL_INLINE, OPEN, FAIL_STATUS, NULL, mount3_null, NULL },
-	[MOUNTPROC_MNT]       = { "MNT", CALL_BLOCKING, OPEN, FAIL_STATUS, NULL, mount1_mnt, NULL },
-	[MOUNTPROC_DUMP]      = { "DUMP", CALL_BLOCKING, OPEN, FAIL_STATUS, mount3_list_room,
-	                          mount3_dump, NULL },
-	[MOUNTPROC_UMNT]      = { "UMNT", CALL_BLOCKING, OPEN, FAIL_STATUS, NULL, mount3_umnt, NULL },
-	[MOUNTPROC_UMNTALL]   = { "UMNTALL", CALL_BLOCKING, OPEN, FAIL_STATUS, NULL, mount3_umntall,
-	                          NULL },
-	[MOUNTPROC_EXPORT]    = { "EXPORT", CALL_BLOCKING, OPEN, FAIL_STATUS, mount3_list_room,
-	                          mount3_export, NULL },
-	[MOUNTPROC_EXPORTALL] = { "EXPORTALL", CALL_BLOCKING, OPEN, FAIL_STATUS, mount3_list_room,
-	                          mount3_export, NULL },
+	MOUNT_ROW(MOUNTPROC_NULL, "MOUNT NULL", CALL_INLINE, NULL, mount3_null),
+	MOUNT_ROW(MOUNTPROC_MNT, "MNT", CALL_BLOCKING, NULL, mount1_mnt),
+	MOUNT_ROW(MOUNTPROC_DUMP, "DUMP", CALL_BLOCKING, mount3_list_room, mount3_dump),
+	MOUNT_ROW(MOUNTPROC_UMNT, "UMNT", CALL_BLOCKING, NULL, mount3_umnt),
+	MOUNT_ROW(MOUNTPROC_UMNTALL, "UMNTALL", CALL_BLOCKING, NULL, mount3_umntall),
+	MOUNT_ROW(MOUNTPROC_EXPORT, "EXPORT", CALL_BLOCKING, mount3_list_room, mount3_export),
+	MOUNT_ROW(MOUNTPROC_EXPORTALL, "EXPORTALL", CALL_BLOCKING, mount3_list_room, mount3_export),
 };
 /* clang-format on */
 
 const struct program mount3_program = {
-	.number = MOUNT_PROGRAM, .version = MOUNT_V3,
-	.procs = mount3_procs, .proc_count = ARRAY_COUNT(mount3_procs),
-	.failed = mount3_failed, .role = ROLE_NFS,
+	.number = MOUNT_PROGRAM,
+	.version = MOUNT_V3,
+	.procs = mount3_procs,
+	.proc_count = ARRAY_COUNT(mount3_procs),
+	.failed = mount3_failed,
+	.role = ROLE_NFS,
 };
 
 const struct program mount2_program = {
-	.number = MOUNT_PROGRAM, .version = MOUNT_V2,
-	.procs = mount1_procs, .proc_count = ARRAY_COUNT(mount1_procs),
-	.failed = mount3_failed, .role = ROLE_NFS,
+	.number = MOUNT_PROGRAM,
+	.version = MOUNT_V2,
+	.procs = mount1_procs,
+	.proc_count = ARRAY_COUNT(mount1_procs),
+	.failed = mount3_failed,
+	.role = ROLE_NFS,
 };
 
 const struct program mount1_program = {
-	.number = MOUNT_PROGRAM, .version = MOUNT_V1,
-	.procs = mount1_procs, .proc_count = ARRAY_COUNT(mount1_procs),
-	.failed = mount3_failed, .role = ROLE_NFS,
+	.number = MOUNT_PROGRAM,
+	.version = MOUNT_V1,
+	.procs = mount1_procs,
+	.proc_count = ARRAY_COUNT(mount1_procs),
+	.failed = mount3_failed,
+	.role = ROLE_NFS,
 };

@@ -44,7 +44,7 @@ struct mounts *mounts_free(struct mounts *mounts)
 {
 	if (!mounts)
 		return NULL;
-	list_for_each_safe(node, &mounts->list)
+	list_for_each_safe (node, &mounts->list)
 		mount_free(mounts, container_of(node, struct mount, node));
 	pthread_mutex_destroy(&mounts->lock);
 	free(mounts);
@@ -65,14 +65,14 @@ static size_t trimmed_bytes(const char *directory)
 static void remove_locked(struct mounts *mounts, const struct export_address *client,
                           const char *directory)
 {
-	list_for_each_safe(node, &mounts->list) {
+	list_for_each_safe (node, &mounts->list) {
 		struct mount *mount = container_of(node, struct mount, node);
 
 		if (memcmp(&mount->client, client, sizeof *client) != 0)
 			continue;
-		if (directory && (strlen(mount->directory) != trimmed_bytes(directory) ||
-		                  memcmp(mount->directory, directory,
-		                         trimmed_bytes(directory)) != 0))
+		if (directory &&
+		    (strlen(mount->directory) != trimmed_bytes(directory) ||
+		     memcmp(mount->directory, directory, trimmed_bytes(directory)) != 0))
 			continue;
 		mount_free(mounts, mount);
 	}
@@ -125,7 +125,7 @@ void mounts_put(struct mounts *mounts, struct xdr_out *out)
 	char address[EXPORT_ADDRESS_TEXT_BYTES];
 
 	pthread_mutex_lock(&mounts->lock);
-	list_for_each(node, &mounts->list) {
+	list_for_each (node, &mounts->list) {
 		struct mount *mount = container_of(node, struct mount, node);
 		struct xdr_view host = view_of(export_address_print(&mount->client, address));
 		struct xdr_view directory = view_of(mount->directory);

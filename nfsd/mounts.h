@@ -8,7 +8,9 @@
 #include "rpcgen/xdr_cursor.h"
 #include "vfs/exports.h"
 
-enum { MOUNTS_MAX = 4096 };
+enum {
+	MOUNTS_MAX = 4096
+};
 
 struct mounts;
 

@@ -2,8 +2,9 @@
 /*
  * nfs3.h - NFS version 3: what its procedures share. Each procedure has a file of its own.
  *
- * vfs/ speaks negative errno; only nfs3_status() makes an nfsstat3 of it. A few have a meaning of their own
- * here: -EBADMSG BADHANDLE, -EDEADLK NOT_SYNC, -ESPIPE BAD_COOKIE, -ENOBUFS TOOSMALL, -EPROTOTYPE BADTYPE.
+ * vfs/ speaks negative errno; only nfs3_status() makes an nfsstat3 of it. A few have a meaning of
+ * their own here: -EBADMSG BADHANDLE, -EDEADLK NOT_SYNC, -ESPIPE BAD_COOKIE, -ENOBUFS TOOSMALL,
+ * -EPROTOTYPE BADTYPE.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 #include "rpcgen/nfs3_results.h"
 
 enum {
-	NFS3_IO_BYTES_MAX = 1 << 20,       /* rtmax and wtmax (FSINFO) */
+	NFS3_IO_BYTES_MAX = 1 << 20,        /* rtmax and wtmax (FSINFO) */
 	NFS3_READDIR_BYTES_MAX = 256 << 10, /* whatever a client asks for */
 };
 
@@ -47,12 +48,14 @@ const fattr3 *nfs3_attr_of(const struct vfs_file *file, fattr3 *storage);
 void nfs3_put_ok(struct xdr_out *out);
 void nfs3_put_attr_of(struct xdr_out *out, const struct vfs_file *file); /* post_op_attr */
 void nfs3_put_wcc_of(struct xdr_out *out, const struct vfs_file *file);
-void nfs3_put_handle(struct xdr_out *out, const struct vfs_file *file);  /* nfs_fh3 */
+void nfs3_put_handle(struct xdr_out *out, const struct vfs_file *file); /* nfs_fh3 */
 
-/* The results of CREATE, MKDIR, SYMLINK and MKNOD: post_op_fh3, attributes, the directory's wcc_data. */
+/* The results of CREATE, MKDIR, SYMLINK and MKNOD: post_op_fh3, attributes, the directory's
+ * wcc_data. */
 void nfs3_put_created(struct call *call, const struct vfs_file *file);
 
-/* Is a READ or WRITE allowed and the file open for it? 0, -EAGAIN (not on the worker), or the reason. */
+/* Is a READ or WRITE allowed and the file open for it? 0, -EAGAIN (not on the worker), or the
+ * reason. */
 int nfs3_data_prepare(struct call *call, bool write);
 
 int nfs3_null(struct call *call);

@@ -2,8 +2,8 @@
 /*
  * COMMIT - RFC 1813 section 3.3.21.
  *
- * The whole file is flushed, whatever range was named, through the same gate as stable writes: a COMMIT
- * shares a flush with whatever else waits for one.
+ * The whole file is flushed, whatever range was named, through the same gate as stable writes: a
+ * COMMIT shares a flush with whatever else waits for one.
  */
 #include <errno.h>
 

@@ -9,7 +9,10 @@
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
 
-enum { PORT_RESERVED_MAX = 1023, NSEC_PER_S = 1000000000 };
+enum {
+	PORT_RESERVED_MAX = 1023,
+	NSEC_PER_S = 1000000000
+};
 
 static const struct {
 	int error;
@@ -128,15 +131,16 @@ static void squash(const struct rpc_cred *from, const struct export_options *opt
 	bool all = options->all_squash || (options->root_squash && from->uid == 0);
 
 	to->uid = all ? options->anon_uid : from->uid;
-	to->gid = options->all_squash || (options->root_squash && from->gid == 0) ? options->anon_gid :
-	                                                                            from->gid;
+	to->gid = options->all_squash || (options->root_squash && from->gid == 0)
+	                  ? options->anon_gid
+	                  : from->gid;
 	to->group_count = 0;
 	if (all)
 		return;
 	for (uint32_t i = 0; i < from->group_count; i++)
-		to->groups[to->group_count++] = options->root_squash && from->groups[i] == 0 ?
-		                                        options->anon_gid :
-		                                        from->groups[i];
+		to->groups[to->group_count++] = options->root_squash && from->groups[i] == 0
+		                                        ? options->anon_gid
+		                                        : from->groups[i];
 }
 
 int nfs3_prepare(struct call *call)
@@ -202,9 +206,9 @@ int nfs3_name(const struct xdr_view *view, char to[VFS_NAME_BYTES_MAX + 1])
 static int set_time(time_how how, const nfstime3 *time, enum vfs_set_time *ret_how,
                     struct timespec *ret_time)
 {
-	*ret_how = how == DONT_CHANGE         ? VFS_TIME_KEEP :
-	           how == SET_TO_SERVER_TIME ? VFS_TIME_NOW :
-	                                        VFS_TIME_GIVEN;
+	*ret_how = how == DONT_CHANGE          ? VFS_TIME_KEEP
+	           : how == SET_TO_SERVER_TIME ? VFS_TIME_NOW
+	                                       : VFS_TIME_GIVEN;
 	if (how != SET_TO_CLIENT_TIME)
 		return 0;
 	if (time->nseconds >= NSEC_PER_S)
@@ -237,14 +241,15 @@ int nfs3_set(const struct nfs3_sattr *sattr, struct vfs_set *ret_set)
 
 static nfstime3 nfs3_time(const struct timespec *time)
 {
-	return (nfstime3){ .seconds = (uint32_t) time->tv_sec, .nseconds = (uint32_t) time->tv_nsec };
+	return (nfstime3){ .seconds = (uint32_t) time->tv_sec,
+		           .nseconds = (uint32_t) time->tv_nsec };
 }
 
 void nfs3_fattr(const struct vfs_attr *attr, fattr3 *ret_fattr)
 {
 	static const ftype3 types[] = {
-		[VFS_REGULAR] = NF3REG,   [VFS_DIRECTORY] = NF3DIR, [VFS_SYMLINK] = NF3LNK,
-		[VFS_BLOCK] = NF3BLK,     [VFS_CHARACTER] = NF3CHR, [VFS_FIFO] = NF3FIFO,
+		[VFS_REGULAR] = NF3REG, [VFS_DIRECTORY] = NF3DIR, [VFS_SYMLINK] = NF3LNK,
+		[VFS_BLOCK] = NF3BLK,   [VFS_CHARACTER] = NF3CHR, [VFS_FIFO] = NF3FIFO,
 		[VFS_SOCKET] = NF3SOCK,
 	};
 
@@ -317,10 +322,11 @@ void nfs3_failed(struct call *call, int error)
 	nfsstat3 status = nfs3_status(error);
 	/* Files of an export that this host may not use are none of its business. */
 	const struct vfs_file *file = call->authorised ? call->file : NULL;
-	const struct vfs_file *file2 =
-		file && call->file2 && vfs_file_export(file) == vfs_file_export(call->file2) ?
-			call->file2 :
-			NULL;
+	const struct vfs_file *file2 = file && call->file2 &&
+	                                               vfs_file_export(file) ==
+	                                                       vfs_file_export(call->file2)
+	                                       ? call->file2
+	                                       : NULL;
 
 	if (status == NFS3ERR_SERVERFAULT || status == NFS3ERR_IO)
 		log_error("%s failed: %s", call->proc->name, strerror(-error));

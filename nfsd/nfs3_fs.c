@@ -5,7 +5,7 @@
 #include "nfsd/nfs3.h"
 
 enum {
-	IO_MULTIPLE_BYTES = 512,        /* ESXi's sector: transfers in multiples of it suit us */
+	IO_MULTIPLE_BYTES = 512, /* ESXi's sector: transfers in multiples of it suit us */
 	READDIR_PREFERRED_BYTES = 64 << 10,
 };
 

@@ -2,8 +2,8 @@
 /*
  * NULL and GETATTR - RFC 1813 sections 3.3.0 and 3.3.1.
  *
- * GETATTR of an export's root is ESXi's heartbeat: answered on the worker from the open file, never behind a
- * disk.
+ * GETATTR of an export's root is ESXi's heartbeat: answered on the worker from the open file, never
+ * behind a disk.
  */
 #include "nfsd/nfs3.h"
 

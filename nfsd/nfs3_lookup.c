@@ -2,8 +2,9 @@
 /*
  * LOOKUP - RFC 1813 section 3.3.3.
  *
- * Root may search every directory, so for root - ESXi's identity - a name in the kernel's cache is found on
- * the worker. Everybody else's right to search is the kernel's to check, on the pool, as the caller.
+ * Root may search every directory, so for root - ESXi's identity - a name in the kernel's cache is
+ * found on the worker. Everybody else's right to search is the kernel's to check, on the pool, as
+ * the caller.
  */
 #include <errno.h>
 

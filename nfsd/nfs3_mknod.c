@@ -23,7 +23,7 @@ static int mknod_type(ftype3 type, enum vfs_type *ret_type)
 		*ret_type = VFS_FIFO;
 		return 0;
 	default:
-		return -EPROTOTYPE; /* regular files, directories and links have their own procedures */
+		return -EPROTOTYPE; /* the others have procedures of their own */
 	}
 }
 

@@ -8,42 +8,45 @@
 
 #include "vfs/base/cleanup.h"
 
+/* clang-format off */
 #define NAMES (PROC_CHANGES | PROC_ONCE_NAMES)
 
+/* A row each. @room: room for the results, if more than a little; NULL. */
+#define INLINE(id, flags_, fail_, run_) \
+	[NFSPROC3_##id] = { .name = #id, .kind = CALL_INLINE, .flags = flags_, .fail = fail_, \
+		            .run = run_ }
+#define BLOCKING(id, flags_, fail_, room_, run_) \
+	[NFSPROC3_##id] = { .name = #id, .kind = CALL_BLOCKING, .flags = flags_, .fail = fail_, \
+		            .reply_room = room_, .run = run_ }
+#define RING(id, flags_, fail_, room_, prepare_, start_) \
+	[NFSPROC3_##id] = { .name = #id, .kind = CALL_RING, .flags = flags_, .fail = fail_, \
+		            .reply_room = room_, .run = prepare_, .start = start_ }
+
 static const struct proc nfs3_procs[] = {
-	/* clang-format off */
-	[NFSPROC3_NULL]        = { "NULL", CALL_INLINE, PROC_OPEN | PROC_DATAGRAM, FAIL_STATUS,
-	                           NULL, nfs3_null, NULL },
-	[NFSPROC3_GETATTR]     = { "GETATTR", CALL_INLINE, 0, FAIL_STATUS, NULL, nfs3_getattr, NULL },
-	[NFSPROC3_SETATTR]     = { "SETATTR", CALL_BLOCKING, NAMES, FAIL_WCC, NULL, nfs3_setattr, NULL },
-	[NFSPROC3_LOOKUP]      = { "LOOKUP", CALL_INLINE, 0, FAIL_ATTR, NULL, nfs3_lookup, NULL },
-	[NFSPROC3_ACCESS]      = { "ACCESS", CALL_INLINE, 0, FAIL_ATTR, NULL, nfs3_access, NULL },
-	[NFSPROC3_READLINK]    = { "READLINK", CALL_BLOCKING, 0, FAIL_ATTR, nfs3_readlink_room,
-	                           nfs3_readlink, NULL },
-	[NFSPROC3_READ]        = { "READ", CALL_RING, 0, FAIL_ATTR, nfs3_read_room,
-	                           nfs3_read_prepare, nfs3_read },
-	[NFSPROC3_WRITE]       = { "WRITE", CALL_RING, PROC_CHANGES | PROC_ONCE_WRITE, FAIL_WCC,
-	                           NULL, nfs3_write_prepare, nfs3_write },
-	[NFSPROC3_CREATE]      = { "CREATE", CALL_BLOCKING, NAMES, FAIL_WCC, NULL, nfs3_create, NULL },
-	[NFSPROC3_MKDIR]       = { "MKDIR", CALL_BLOCKING, NAMES, FAIL_WCC, NULL, nfs3_mkdir, NULL },
-	[NFSPROC3_SYMLINK]     = { "SYMLINK", CALL_BLOCKING, NAMES, FAIL_WCC, NULL, nfs3_symlink, NULL },
-	[NFSPROC3_MKNOD]       = { "MKNOD", CALL_BLOCKING, NAMES, FAIL_WCC, NULL, nfs3_mknod, NULL },
-	[NFSPROC3_REMOVE]      = { "REMOVE", CALL_BLOCKING, NAMES, FAIL_WCC, NULL, nfs3_remove, NULL },
-	[NFSPROC3_RMDIR]       = { "RMDIR", CALL_BLOCKING, NAMES, FAIL_WCC, NULL, nfs3_rmdir, NULL },
-	[NFSPROC3_RENAME]      = { "RENAME", CALL_BLOCKING, NAMES, FAIL_WCC_WCC, NULL, nfs3_rename,
-	                           NULL },
-	[NFSPROC3_LINK]        = { "LINK", CALL_BLOCKING, NAMES, FAIL_ATTR_WCC, NULL, nfs3_link, NULL },
-	[NFSPROC3_READDIR]     = { "READDIR", CALL_BLOCKING, 0, FAIL_ATTR, nfs3_readdir_room,
-	                           nfs3_readdir, NULL },
-	[NFSPROC3_READDIRPLUS] = { "READDIRPLUS", CALL_BLOCKING, 0, FAIL_ATTR, nfs3_readdir_room,
-	                           nfs3_readdirplus, NULL },
-	[NFSPROC3_FSSTAT]      = { "FSSTAT", CALL_BLOCKING, 0, FAIL_ATTR, NULL, nfs3_fsstat, NULL },
-	[NFSPROC3_FSINFO]      = { "FSINFO", CALL_INLINE, 0, FAIL_ATTR, NULL, nfs3_fsinfo, NULL },
-	[NFSPROC3_PATHCONF]    = { "PATHCONF", CALL_INLINE, 0, FAIL_ATTR, NULL, nfs3_pathconf, NULL },
-	[NFSPROC3_COMMIT]      = { "COMMIT", CALL_RING, 0, FAIL_WCC, NULL, nfs3_commit_prepare,
-	                           nfs3_commit },
-	/* clang-format on */
+	INLINE(NULL, PROC_OPEN | PROC_DATAGRAM, FAIL_STATUS, nfs3_null),
+	INLINE(GETATTR, 0, FAIL_STATUS, nfs3_getattr),
+	BLOCKING(SETATTR, NAMES, FAIL_WCC, NULL, nfs3_setattr),
+	INLINE(LOOKUP, 0, FAIL_ATTR, nfs3_lookup),
+	INLINE(ACCESS, 0, FAIL_ATTR, nfs3_access),
+	BLOCKING(READLINK, 0, FAIL_ATTR, nfs3_readlink_room, nfs3_readlink),
+	RING(READ, 0, FAIL_ATTR, nfs3_read_room, nfs3_read_prepare, nfs3_read),
+	RING(WRITE, PROC_CHANGES | PROC_ONCE_WRITE, FAIL_WCC, NULL, nfs3_write_prepare, nfs3_write),
+	BLOCKING(CREATE, NAMES, FAIL_WCC, NULL, nfs3_create),
+	BLOCKING(MKDIR, NAMES, FAIL_WCC, NULL, nfs3_mkdir),
+	BLOCKING(SYMLINK, NAMES, FAIL_WCC, NULL, nfs3_symlink),
+	BLOCKING(MKNOD, NAMES, FAIL_WCC, NULL, nfs3_mknod),
+	BLOCKING(REMOVE, NAMES, FAIL_WCC, NULL, nfs3_remove),
+	BLOCKING(RMDIR, NAMES, FAIL_WCC, NULL, nfs3_rmdir),
+	BLOCKING(RENAME, NAMES, FAIL_WCC_WCC, NULL, nfs3_rename),
+	BLOCKING(LINK, NAMES, FAIL_ATTR_WCC, NULL, nfs3_link),
+	BLOCKING(READDIR, 0, FAIL_ATTR, nfs3_readdir_room, nfs3_readdir),
+	BLOCKING(READDIRPLUS, 0, FAIL_ATTR, nfs3_readdir_room, nfs3_readdirplus),
+	BLOCKING(FSSTAT, 0, FAIL_ATTR, NULL, nfs3_fsstat),
+	INLINE(FSINFO, 0, FAIL_ATTR, nfs3_fsinfo),
+	INLINE(PATHCONF, 0, FAIL_ATTR, nfs3_pathconf),
+	RING(COMMIT, 0, FAIL_WCC, NULL, nfs3_commit_prepare, nfs3_commit),
 };
+/* clang-format on */
 
 const struct program nfs3_program = {
 	.number = NFS_PROGRAM,

@@ -2,9 +2,9 @@
 /*
  * READDIR and READDIRPLUS - RFC 1813 sections 3.3.16 and 3.3.17.
  *
- * Cookies are the file system's own, so the cookie verifier is always zero and any verifier a client sends
- * is accepted: its cookie stays good for the directory's life. An old cookie behind the end is an
- * empty list and EOF, as ESXi needs it.
+ * Cookies are the file system's own, so the cookie verifier is always zero and any verifier a
+ * client sends is accepted: its cookie stays good for the directory's life. An old cookie behind
+ * the end is an empty list and EOF, as ESXi needs it.
  *
  * The reply obeys count, dircount and maxcount to the byte: they bound READDIR3resok, which is all
  * of the results but the status.

@@ -4,9 +4,8 @@
  */
 #include "nfsd/nfs3.h"
 
-static int remove_name(struct call *call,
-                       int (*vfs_call)(struct vfs_file *dir, const char *name,
-                                       const struct vfs_caller *caller))
+static int remove_name(struct call *call, int (*vfs_call)(struct vfs_file *dir, const char *name,
+                                                          const struct vfs_caller *caller))
 {
 	char name[VFS_NAME_BYTES_MAX + 1];
 	int r;

@@ -17,7 +17,8 @@ static int set_and_guard(struct call *call)
 	r = nfs3_set(&args->attributes, &set);
 	if (r < 0)
 		return r;
-	/* Directories and files are flushed through an open descriptor; a size needs one to write. */
+	/* Directories and files are flushed through an open descriptor; a size needs one to
+	 * write. */
 	if (vfs_file_type(call->file) == VFS_DIRECTORY)
 		r = vfs_file_need(call->file, VFS_OPEN_READ);
 	else if (vfs_file_type(call->file) == VFS_REGULAR)

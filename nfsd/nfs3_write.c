@@ -10,7 +10,8 @@
  *     nfs3_write_synced   -> the reply
  *
  * FILE_SYNC and DATA_SYNC are both answered FILE_SYNC after an fdatasync(2): data, size and extents
- * are on stable storage. Only the times may be older after a power cut (docs/architecture.md says why).
+ * are on stable storage. Only the times may be older after a power cut (docs/architecture.md says
+ * why).
  */
 #include <assert.h>
 #include <errno.h>

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { PEER_BUCKETS = 1024 };
+enum {
+	PEER_BUCKETS = 1024
+};
 
 struct peer {
 	struct peer *next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peers.h - how many connections there are, in all and from each address, so that one address cannot
- * take them all. Thread-safe.
+ * peers.h - how many connections there are, in all and from each address, so that one address
+ * cannot take them all. Thread-safe.
  */
 #pragma once
 
@@ -14,7 +14,11 @@ struct peers;
 struct peers *peers_new(unsigned connections_max, unsigned per_address_max);
 struct peers *peers_free(struct peers *peers);
 
-enum peers_verdict { PEERS_TAKEN, PEERS_FULL, PEERS_ADDRESS_FULL };
+enum peers_verdict {
+	PEERS_TAKEN,
+	PEERS_FULL,
+	PEERS_ADDRESS_FULL
+};
 enum peers_verdict peers_take(struct peers *peers, const struct export_address *address);
 void peers_release(struct peers *peers, const struct export_address *address);
 

@@ -42,7 +42,8 @@ void services_visit(const struct server *server,
 		if (is_v6 ? !server->serves_ipv6 : !server->serves_ipv4)
 			continue;
 		for (size_t i = 0; i < ARRAY_COUNT(served); i++) {
-			struct service service = { served[i].program, served[i].version, netids[n] };
+			struct service service = { served[i].program, served[i].version,
+				                   netids[n] };
 
 			visit(context, &service);
 		}
@@ -297,44 +298,54 @@ static void portmap_failed(struct call *call, int error)
 	call->accept_stat = error == -EBADMSG ? 4 /* GARBAGE_ARGS */ : 5 /* SYSTEM_ERR */;
 }
 
-#define OPEN CALL_INLINE, PROC_OPEN | PROC_DATAGRAM, FAIL_STATUS
-
 /* clang-format off */
+#define PORTMAP_ROW(id, room_, run_) \
+	[id] = { .name = #id, .kind = CALL_INLINE, .flags = PROC_OPEN | PROC_DATAGRAM, \
+		 .reply_room = room_, .run = run_ }
+
 static const struct proc portmap2_procs[] = {
-	[PORTMAP_NULL]    = { "PMAP NULL", OPEN, NULL, portmap_null, NULL },
-	[PORTMAP_SET]     = { "PMAP SET", OPEN, NULL, portmap_refuse, NULL },
-	[PORTMAP_UNSET]   = { "PMAP UNSET", OPEN, NULL, portmap_refuse, NULL },
-	[PORTMAP_GETPORT] = { "PMAP GETPORT", OPEN, NULL, portmap_getport, NULL },
-	[PORTMAP_DUMP]    = { "PMAP DUMP", OPEN, portmap_list_room, portmap_dump, NULL },
+	PORTMAP_ROW(PORTMAP_NULL, NULL, portmap_null),
+	PORTMAP_ROW(PORTMAP_SET, NULL, portmap_refuse),
+	PORTMAP_ROW(PORTMAP_UNSET, NULL, portmap_refuse),
+	PORTMAP_ROW(PORTMAP_GETPORT, NULL, portmap_getport),
+	PORTMAP_ROW(PORTMAP_DUMP, portmap_list_room, portmap_dump),
 };
 
 static const struct proc rpcbind_procs[] = {
-	[RPCBIND_NULL]        = { "RPCB NULL", OPEN, NULL, portmap_null, NULL },
-	[RPCBIND_SET]         = { "RPCB SET", OPEN, NULL, portmap_refuse, NULL },
-	[RPCBIND_UNSET]       = { "RPCB UNSET", OPEN, NULL, portmap_refuse, NULL },
-	[RPCBIND_GETADDR]     = { "RPCB GETADDR", OPEN, NULL, rpcbind_getaddr, NULL },
-	[RPCBIND_DUMP]        = { "RPCB DUMP", OPEN, portmap_list_room, rpcbind_dump, NULL },
-	[RPCBIND_GETTIME]     = { "RPCB GETTIME", OPEN, NULL, rpcbind_gettime, NULL },
-	[RPCBIND_GETVERSADDR] = { "RPCB GETVERSADDR", OPEN, NULL, rpcbind_getversaddr, NULL },
-	[RPCBIND_GETADDRLIST] = { "RPCB GETADDRLIST", OPEN, portmap_list_room, rpcbind_getaddrlist,
-	                          NULL },
+	PORTMAP_ROW(RPCBIND_NULL, NULL, portmap_null),
+	PORTMAP_ROW(RPCBIND_SET, NULL, portmap_refuse),
+	PORTMAP_ROW(RPCBIND_UNSET, NULL, portmap_refuse),
+	PORTMAP_ROW(RPCBIND_GETADDR, NULL, rpcbind_getaddr),
+	PORTMAP_ROW(RPCBIND_DUMP, portmap_list_room, rpcbind_dump),
+	PORTMAP_ROW(RPCBIND_GETTIME, NULL, rpcbind_gettime),
+	PORTMAP_ROW(RPCBIND_GETVERSADDR, NULL, rpcbind_getversaddr),
+	PORTMAP_ROW(RPCBIND_GETADDRLIST, portmap_list_room, rpcbind_getaddrlist),
 };
 /* clang-format on */
 
 const struct program portmap2_program = {
-	.number = PORTMAP_PROGRAM, .version = PORTMAP_V2,
-	.procs = portmap2_procs, .proc_count = ARRAY_COUNT(portmap2_procs),
-	.failed = portmap_failed, .role = ROLE_PORTMAP,
+	.number = PORTMAP_PROGRAM,
+	.version = PORTMAP_V2,
+	.procs = portmap2_procs,
+	.proc_count = ARRAY_COUNT(portmap2_procs),
+	.failed = portmap_failed,
+	.role = ROLE_PORTMAP,
 };
 
 const struct program rpcbind3_program = {
-	.number = PORTMAP_PROGRAM, .version = RPCBIND_V3,
-	.procs = rpcbind_procs, .proc_count = RPCBIND_GETTIME + 1,
-	.failed = portmap_failed, .role = ROLE_PORTMAP,
+	.number = PORTMAP_PROGRAM,
+	.version = RPCBIND_V3,
+	.procs = rpcbind_procs,
+	.proc_count = RPCBIND_GETTIME + 1,
+	.failed = portmap_failed,
+	.role = ROLE_PORTMAP,
 };
 
 const struct program rpcbind4_program = {
-	.number = PORTMAP_PROGRAM, .version = RPCBIND_V4,
-	.procs = rpcbind_procs, .proc_count = ARRAY_COUNT(rpcbind_procs),
-	.failed = portmap_failed, .role = ROLE_PORTMAP,
+	.number = PORTMAP_PROGRAM,
+	.version = RPCBIND_V4,
+	.procs = rpcbind_procs,
+	.proc_count = ARRAY_COUNT(rpcbind_procs),
+	.failed = portmap_failed,
+	.role = ROLE_PORTMAP,
 };

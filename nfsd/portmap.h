@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * portmap.h - how clients find the port: telling rpcbind, or answering port 111 ourselves (RFC 1833).
+ * portmap.h - how clients find the port: telling rpcbind, or answering port 111 ourselves (RFC
+ * 1833).
  */
 #pragma once
 
@@ -14,8 +15,8 @@ extern const struct program portmap2_program, rpcbind3_program, rpcbind4_program
  * seconds at most. */
 bool rpcbind_runs(void);
 
-/* Tell rpcbind of everything that is served. 0, or a negative errno if it refused something: what is
- * logged already. */
+/* Tell rpcbind of everything that is served. 0, or a negative errno if it refused something: what
+ * is logged already. */
 int rpcbind_register(const struct server *server);
 
 /* Take it back. Errors do not matter: rpcbind may be gone. */

@@ -2,9 +2,9 @@
 /*
  * rpcbind.c - telling a running rpcbind(8) where we are, with libtirpc's client.
  *
- * Over TCP on the loopback, not through /run/rpcbind.sock: the socket's file is shared by all network
- * namespaces that see the same /run, and clients ask the one of ours. rpcbind takes registrations
- * from there if they come from a reserved port, which bindresvport(3) gives us.
+ * Over TCP on the loopback, not through /run/rpcbind.sock: the socket's file is shared by all
+ * network namespaces that see the same /run, and clients ask the one of ours. rpcbind takes
+ * registrations from there if they come from a reserved port, which bindresvport(3) gives us.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -66,8 +66,8 @@ bool rpcbind_runs(void)
 
 	if (!client)
 		return false;
-	runs = clnt_call(client, RPCBIND_NULL, void_proc, NULL, void_proc,
-	                 NULL, rpcbind_wait) == RPC_SUCCESS;
+	runs = clnt_call(client, RPCBIND_NULL, void_proc, NULL, void_proc, NULL, rpcbind_wait) ==
+	       RPC_SUCCESS;
 	clnt_destroy(client);
 	return runs;
 }
@@ -113,10 +113,12 @@ static void service_set(void *context, const struct service *service)
 	if (rpcbind_ask(rpcbind, RPCBIND_SET, service))
 		return;
 	rpcbind->result = -EADDRINUSE;
-	log_error("rpcbind refuses program %u version %u on %s: another NFS server is registered, or"
-	          " this one may not (run as root or with CAP_NET_BIND_SERVICE). Look at 'rpcinfo -p';"
-	          " with --no-rpcbind nothing is registered and clients must name the port",
-	          service->program, service->version, service->netid);
+	log_error(
+		"rpcbind refuses program %u version %u on %s: another NFS server is registered, or"
+		" this one may not (run as root or with CAP_NET_BIND_SERVICE). Look at 'rpcinfo "
+		"-p';"
+		" with --no-rpcbind nothing is registered and clients must name the port",
+		service->program, service->version, service->netid);
 }
 
 int rpcbind_register(const struct server *server)

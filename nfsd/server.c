@@ -30,8 +30,8 @@
 
 enum {
 	STOP_GRACE_MS = 3500, /* for calls that run; then connections are closed */
-	/* What is not the cache's: rings, logs, the state directory; a directory and an entry for each
-	 * thread of the pool; an export's root each. */
+	/* What is not the cache's: rings, logs, the state directory; a directory and an entry for
+	 * each thread of the pool; an export's root each. */
 	DESCRIPTORS_SPARE = 64,
 	DESCRIPTORS_PER_POOL_THREAD = 4,
 	DESCRIPTORS_MIN = 64, /* of the cache */
@@ -40,14 +40,8 @@ enum {
 };
 
 const struct program *const programs[] = {
-	&nfs3_program,
-	&mount3_program,
-	&mount2_program,
-	&mount1_program,
-	&portmap2_program,
-	&rpcbind3_program,
-	&rpcbind4_program,
-	NULL,
+	&nfs3_program,     &mount3_program,   &mount2_program,   &mount1_program,
+	&portmap2_program, &rpcbind3_program, &rpcbind4_program, NULL,
 };
 
 static void verifier_new(struct server *server)
@@ -64,9 +58,10 @@ static void verifier_new(struct server *server)
 
 void server_verifier_rotate(struct server *server, int error)
 {
-	log_error("a flush failed: %s. The calls it covered were told; the write verifier changes, so"
-	          " that clients write again what was not committed",
-	          strerror(-error));
+	log_error(
+		"a flush failed: %s. The calls it covered were told; the write verifier changes, so"
+		" that clients write again what was not committed",
+		strerror(-error));
 	atomic_fetch_add(&server->write_verifier, 1);
 }
 
@@ -86,7 +81,8 @@ static int key_read(const char *path, struct vfs_handle_key *ret_key)
 		return r;
 	}
 	if (bytes != sizeof *ret_key) {
-		log_error("%s is damaged: it has %zu bytes instead of %zu. Restore it from a backup, or"
+		log_error("%s is damaged: it has %zu bytes instead of %zu. Restore it from a "
+		          "backup, or"
 		          " remove it and mount all clients anew (their file handles become stale)",
 		          path, bytes, sizeof *ret_key);
 		return -EINVAL;
@@ -119,7 +115,8 @@ static int server_key(const struct config *config, struct vfs_handle_key *ret_ke
 	if (mkdir(config->state_dir, 0700) < 0 && errno != EEXIST) {
 		r = -errno;
 		log_error("cannot make the state directory %s: %s. Make it, or name another with"
-		          " --state-dir", config->state_dir, strerror(-r));
+		          " --state-dir",
+		          config->state_dir, strerror(-r));
 		return r;
 	}
 	if (asprintf(&path, "%s/handle.key", config->state_dir) < 0)
@@ -175,7 +172,8 @@ static unsigned open_files_max(const struct config *config)
 	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= others + config->open_files)
 		return (unsigned) config->open_files;
 	left = limit.rlim_cur > 2 * others ? limit.rlim_cur - others : limit.rlim_cur / 2;
-	log_warn("only %llu descriptors are allowed, so %llu files are kept open instead of %llu. Raise"
+	log_warn("only %llu descriptors are allowed, so %llu files are kept open instead of %llu. "
+	         "Raise"
 	         " LimitNOFILE= in the unit, or 'ulimit -n'",
 	         (unsigned long long) limit.rlim_cur, (unsigned long long) left,
 	         (unsigned long long) config->open_files);
@@ -201,15 +199,15 @@ static int server_caches(struct server *server)
 		return -ENOMEM;
 	r = pool_open((unsigned) config->pool_threads, NULL, &server->pool);
 	if (r < 0)
-		log_error("cannot start %llu threads: %s", (unsigned long long) config->pool_threads,
-		          strerror(-r));
+		log_error("cannot start %llu threads: %s",
+		          (unsigned long long) config->pool_threads, strerror(-r));
 	return r;
 }
 
 static int server_workers(struct server *server)
 {
-	unsigned count = server->config->workers ? (unsigned) server->config->workers :
-	                                           (unsigned) get_nprocs();
+	unsigned count = server->config->workers ? (unsigned) server->config->workers
+	                                         : (unsigned) get_nprocs();
 	const char *hint;
 	int r;
 
@@ -218,8 +216,8 @@ static int server_workers(struct server *server)
 	for (unsigned i = 0; i < count; i++) {
 		r = worker_start(server, i, &server->workers[i], &hint);
 		if (r < 0) {
-			log_error("cannot start worker %u: %s%s%s", i, strerror(-r), hint[0] ? ": " : "",
-			          hint);
+			log_error("cannot start worker %u: %s%s%s", i, strerror(-r),
+			          hint[0] ? ": " : "", hint);
 			return r;
 		}
 		server->worker_count++;
@@ -278,20 +276,20 @@ static int listen_on(struct server *server, const union sockets_address *address
 
 static void say_cannot_listen(const char *text, uint16_t port, int error)
 {
-	const char *what = error == -EADDRINUSE ?
-	                           "another server has it: stop it (nfs-kernel-server and nfs-ganesha"
-	                           " use 2049 too), or choose another with --port" :
-	                   error == -EACCES ?
-	                           "ports below 1024 need root or CAP_NET_BIND_SERVICE" :
-	                   error == -EADDRNOTAVAIL ? "this machine has no such address (--listen)" :
-	                                             "see ip(7)";
+	const char *what =
+		error == -EADDRINUSE
+			? "another server has it: stop it (nfs-kernel-server and nfs-ganesha"
+			  " use 2049 too), or choose another with --port"
+		: error == -EACCES        ? "ports below 1024 need root or CAP_NET_BIND_SERVICE"
+		: error == -EADDRNOTAVAIL ? "this machine has no such address (--listen)"
+					  : "see ip(7)";
 
 	log_error("cannot listen on %s port %u: %s; %s", text, port, strerror(-error), what);
 }
 
 /* One address of a list; missing IPv6 is no mistake when everything is meant. */
-static int listen_one(struct server *server, const char *text, uint16_t port,
-                      enum socket_role role, bool optional)
+static int listen_one(struct server *server, const char *text, uint16_t port, enum socket_role role,
+                      bool optional)
 {
 	union sockets_address address;
 	int r;
@@ -335,8 +333,8 @@ static int server_listen(struct server *server, uint16_t port, enum socket_role 
 	return r;
 }
 
-/* rpcbind if it runs, else port 111 ourselves. Failing is no reason not to serve: clients that name the
- * port need neither. */
+/* rpcbind if it runs, else port 111 ourselves. Failing is no reason not to serve: clients that name
+ * the port need neither. */
 static void server_announce(struct server *server)
 {
 	int r;
@@ -353,8 +351,10 @@ static void server_announce(struct server *server)
 	if (r == 0)
 		log_info("no rpcbind runs here: answering port 111 ourselves");
 	else
-		log_warn("no rpcbind runs here, and port 111 cannot be answered: %s. ESXi and clients"
-		         " that do not name the port will not find us; install rpcbind, run as root, or"
+		log_warn("no rpcbind runs here, and port 111 cannot be answered: %s. ESXi and "
+		         "clients"
+		         " that do not name the port will not find us; install rpcbind, run as "
+		         "root, or"
 		         " say --no-rpcbind to be content with that",
 		         strerror(-r));
 }
@@ -373,7 +373,8 @@ int server_start(struct server *server, const struct config *config)
 	r = vfs_identity_init(missing, sizeof missing);
 	if (r == -EPERM)
 		log_error("this process lacks %s. Run it as root, or give it these capabilities"
-		          " (AmbientCapabilities= in the unit)", missing);
+		          " (AmbientCapabilities= in the unit)",
+		          missing);
 	if (r == 0)
 		r = server_key(config, &key);
 	if (r == 0)

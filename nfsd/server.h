@@ -18,7 +18,9 @@ struct worker;
 struct mounts;
 struct peers;
 
-enum { SERVER_WORKERS_MAX = 64 };
+enum {
+	SERVER_WORKERS_MAX = 64
+};
 
 struct server {
 	const struct config *config;
@@ -34,7 +36,8 @@ struct server {
 	struct worker *workers[SERVER_WORKERS_MAX];
 	unsigned worker_count;
 
-	/* Same in every WRITE and COMMIT until a restart or a failed flush (RFC 1813 section 3.3.7). */
+	/* Same in every WRITE and COMMIT until a restart or a failed flush (RFC 1813 section
+	 * 3.3.7). */
 	atomic_uint_fast64_t write_verifier;
 
 	/* Where NFS and MOUNT are served, for the portmapper; host order. */

@@ -13,7 +13,9 @@
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
 
-enum { LISTEN_BACKLOG = 1024 };
+enum {
+	LISTEN_BACKLOG = 1024
+};
 
 int sockets_parse(const char *text, uint16_t port, union sockets_address *ret_address)
 {
@@ -60,8 +62,8 @@ int sockets_bind(const union sockets_address *address, int type)
 {
 	AUTO(close_fd) int fd = socket(address->any.sa_family, type | SOCK_CLOEXEC, 0);
 	static const int on = 1;
-	socklen_t bytes = address->any.sa_family == AF_INET6 ? sizeof address->v6 :
-	                                                       sizeof address->v4;
+	socklen_t bytes = address->any.sa_family == AF_INET6 ? sizeof address->v6
+	                                                     : sizeof address->v4;
 
 	if (fd < 0)
 		return -errno;
@@ -140,13 +142,15 @@ static void listener_give(struct listener *listener, int fd)
 	sockets_split(&peer, &client, &port);
 	switch (peers_take(server->peers, &client)) {
 	case PEERS_FULL:
-		refuse(fd, &client, "there are as many as limits.connections allows; idle ones are"
-		                    " closed now");
+		refuse(fd, &client,
+		       "there are as many as limits.connections allows; idle ones are"
+		       " closed now");
 		workers_reap_idle(server);
 		return;
 	case PEERS_ADDRESS_FULL:
-		refuse(fd, &client, "this address has as many as limits.connections_per_address"
-		                    " allows");
+		refuse(fd, &client,
+		       "this address has as many as limits.connections_per_address"
+		       " allows");
 		return;
 	case PEERS_TAKEN:
 		break;
@@ -180,7 +184,8 @@ static void listener_accepted(struct ring_op *op, int result)
 	} else if (result == -EMFILE || result == -ENFILE || result == -ENOMEM ||
 	           result == -ENOBUFS) {
 		log_warn("cannot accept a connection: %s. Those there are go on; raise"
-		         " LimitNOFILE= or lower limits.open_files", strerror(-result));
+		         " LimitNOFILE= or lower limits.open_files",
+		         strerror(-result));
 		return; /* listeners_tick() tries again */
 	}
 	listener_accept(listener);
@@ -211,7 +216,7 @@ int listener_open(struct worker *worker, int fd, enum socket_role role)
 
 void listeners_close(struct worker *worker)
 {
-	list_for_each(node, &worker->listeners) {
+	list_for_each (node, &worker->listeners) {
 		struct listener *listener = container_of(node, struct listener, node);
 
 		listener->closing = true;
@@ -222,7 +227,7 @@ void listeners_close(struct worker *worker)
 
 bool listeners_gone(struct worker *worker)
 {
-	list_for_each_safe(node, &worker->listeners) {
+	list_for_each_safe (node, &worker->listeners) {
 		struct listener *listener = container_of(node, struct listener, node);
 
 		if (!listener->closing || listener->op.in_flight)
@@ -236,7 +241,7 @@ bool listeners_gone(struct worker *worker)
 
 void listeners_tick(struct worker *worker)
 {
-	list_for_each(node, &worker->listeners) {
+	list_for_each (node, &worker->listeners) {
 		struct listener *listener = container_of(node, struct listener, node);
 
 		if (!listener->closing && !listener->op.in_flight)

@@ -13,7 +13,7 @@
 #include "vfs/base/log.h"
 
 enum {
-	UDP_CALLS_MAX = 64,          /* in flight on one socket; more are dropped, as datagrams may be */
+	UDP_CALLS_MAX = 64, /* in flight on one socket; more are dropped, as datagrams may be */
 	UDP_CALL_BYTES_MAX = 4096,   /* longer ones are no call that is served here */
 	UDP_REPLY_BYTES_MAX = 65000, /* what a datagram can carry */
 };
@@ -165,7 +165,7 @@ void udp_call_ended(struct udp_socket *udp)
 
 void udp_close_all(struct worker *worker)
 {
-	list_for_each(node, &worker->udp_sockets) {
+	list_for_each (node, &worker->udp_sockets) {
 		struct udp_socket *udp = container_of(node, struct udp_socket, node);
 
 		udp->closing = true;
@@ -175,7 +175,7 @@ void udp_close_all(struct worker *worker)
 
 bool udp_gone(struct worker *worker)
 {
-	list_for_each_safe(node, &worker->udp_sockets) {
+	list_for_each_safe (node, &worker->udp_sockets) {
 		struct udp_socket *udp = container_of(node, struct udp_socket, node);
 
 		if (!udp->closing || udp->op.in_flight || udp->call_count > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * udp.h - datagrams: MOUNT, NFS' NULL and the portmapper, which vendors' plug-ins and old tools ask so.
- * All functions run on worker 0.
+ * udp.h - datagrams: MOUNT, NFS' NULL and the portmapper, which vendors' plug-ins and old tools ask
+ * so. All functions run on worker 0.
  */
 #pragma once
 

@@ -14,8 +14,8 @@
 #include "vfs/base/log.h"
 
 enum {
-	REAP_IDLE_MS = 60000,      /* what is idle for less may be a heartbeat's connection */
-	TICKS_PER_TRIM = 4,        /* buffers that lie unused for a second begin to go back */
+	REAP_IDLE_MS = 60000, /* what is idle for less may be a heartbeat's connection */
+	TICKS_PER_TRIM = 4,   /* buffers that lie unused for a second begin to go back */
 };
 
 struct worker_start {
@@ -47,8 +47,9 @@ static void worker_trim(struct worker *worker)
 static void worker_resume_starved(struct worker *worker)
 {
 	if (!buffer_budget_has_room(&worker->server->budget))
-		buffer_pool_trim(worker->buffers); /* what lies unused here may be what is missing */
-	list_for_each(node, &worker->starved)
+		buffer_pool_trim(
+			worker->buffers); /* what lies unused here may be what is missing */
+	list_for_each (node, &worker->starved)
 		conn_turn_schedule(conn_of_starved(node));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker.h - one thread: its loop, buffers, connections and calls. Everything here belongs to it alone.
+ * worker.h - one thread: its loop, buffers, connections and calls. Everything here belongs to it
+ * alone.
  */
 #pragma once
 
@@ -11,7 +12,9 @@
 #include "vfs/base/list.h"
 #include "vfs/io/loop.h"
 
-enum { WORKER_CALLS_KEPT_MAX = 1024 };
+enum {
+	WORKER_CALLS_KEPT_MAX = 1024
+};
 
 struct worker {
 	struct server *server;
@@ -39,14 +42,15 @@ struct worker {
 	uint64_t stop_at_ms;
 	struct loop_task stop_task, reap_task;
 	atomic_bool reaping; /* reap_task is on its way */
-	int result; /* of loop_run() */
+	int result;          /* of loop_run() */
 };
 
 /* Starts the thread; its loop is open when this returns. Errors and hint as of ring_open(). */
 int worker_start(struct server *server, unsigned number, struct worker **ret_worker,
                  const char **reterr_hint);
 
-/* Thread-safe: no new calls, replies to those that run, then the end: at the latest after @grace_ms. */
+/* Thread-safe: no new calls, replies to those that run, then the end: at the latest after
+ * @grace_ms. */
 void worker_stop(struct worker *worker, unsigned grace_ms);
 
 /* Wait for the thread; frees it. Returns what its loop returned. */

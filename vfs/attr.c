@@ -2,10 +2,10 @@
 /*
  * attr.c - attributes.
  *
- * fileid is the inode number, which is unique in one file system - but for Btrfs, where every subvolume
- * counts anew. There the number of the subvolume, if it is not the export's own, goes into the
- * upper 24 bits (`mix`): inode numbers stay below 2^40 in practice, and clients see one file system in
- * which no two files have the same fileid, the same before and after a restart.
+ * fileid is the inode number, which is unique in one file system - but for Btrfs, where every
+ * subvolume counts anew. There the number of the subvolume, if it is not the export's own, goes
+ * into the upper 24 bits (`mix`): inode numbers stay below 2^40 in practice, and clients see one
+ * file system in which no two files have the same fileid, the same before and after a restart.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,9 @@
 
 #include "vfs/vfs_internal.h"
 
-enum { STAT_BLOCK_BYTES = 512 }; /* stat(2) st_blocks */
+enum {
+	STAT_BLOCK_BYTES = 512
+}; /* stat(2) st_blocks */
 
 enum vfs_type vfs_type_of(mode_t mode)
 {

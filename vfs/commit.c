@@ -4,8 +4,8 @@
  *
  * One flush's life:
  *
- *     vfs_file_commit  joins the gate; the first to join schedules a flush for the turn's end, so that
- *                      all writes completing in this turn share it
+ *     vfs_file_commit  joins the gate; the first to join schedules a flush for the turn's end, so
+ *                      that all writes completing in this turn share it
  *     flush_start      fdatasync(2) on the ring of the loop that scheduled it
  *     flush_ended      answers whom it covered, each on its own loop; starts the next one
  */

@@ -2,10 +2,10 @@
 /*
  * create.c - CREATE's three ways (RFC 1813 section 3.3.8).
  *
- * GUARDED is O_EXCL, so two hosts that create one lock file are told apart by the kernel. EXCLUSIVE keeps the
- * client's 8 bytes as the file's atime and mtime, seconds only, which every file system stores as 32 bits
- * or more; the file gets them before it gets its name, so a retry after a crash finds a file that is
- * the client's or none.
+ * GUARDED is O_EXCL, so two hosts that create one lock file are told apart by the kernel. EXCLUSIVE
+ * keeps the client's 8 bytes as the file's atime and mtime, seconds only, which every file system
+ * stores as 32 bits or more; the file gets them before it gets its name, so a retry after a crash
+ * finds a file that is the client's or none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,8 +86,8 @@ static int create_unchecked(struct vfs_file *dir, const char *name, const struct
 }
 
 /* Is the name's file one that this verifier made? */
-static int exclusive_found(struct vfs_file *dir, const char *name,
-                           const struct timespec times[2], struct vfs_file **ret_file)
+static int exclusive_found(struct vfs_file *dir, const char *name, const struct timespec times[2],
+                           struct vfs_file **ret_file)
 {
 	struct vfs_file *file;
 	struct stat stat;

@@ -2,9 +2,9 @@
 /*
  * dir.c - listing directories, and what a file system has room for.
  *
- * A cookie is the file system's own offset (getdents64(2) d_off), so a listing goes on where it stopped
- * whatever was created or removed meanwhile, and after a restart. Each call reads through a descriptor of
- * its own: a position is not shared between clients.
+ * A cookie is the file system's own offset (getdents64(2) d_off), so a listing goes on where it
+ * stopped whatever was created or removed meanwhile, and after a restart. Each call reads through a
+ * descriptor of its own: a position is not shared between clients.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,9 @@
 #include "vfs/names_internal.h"
 #include "vfs/vfs_internal.h"
 
-enum { DIRENTS_BYTES = 32 << 10 };
+enum {
+	DIRENTS_BYTES = 32 << 10
+};
 
 /* getdents64(2)'s own, which glibc calls dirent64 */
 typedef struct dirent64 dirent_t;
@@ -115,7 +117,8 @@ int vfs_readdir(struct vfs_file *dir, uint64_t cookie, bool with_attr,
 		return -ENOTDIR;
 	if (cookie > INT64_MAX)
 		return -ESPIPE;
-	/* Not by way of "." in it: that would ask for the right to search, and reading is enough. */
+	/* Not by way of "." in it: that would ask for the right to search, and reading is
+	 * enough. */
 	vfs_fd_path(dir->fd, path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -160,10 +163,11 @@ int vfs_limits(struct vfs_file *file, struct vfs_limits *ret_limits)
 
 	*ret_limits = (struct vfs_limits){
 		.file_bytes_max = file->export->fs.file_bytes_max,
-		.link_max = link_max > 0 && link_max < UINT32_MAX ? (uint32_t) link_max : UINT32_MAX,
-		.name_bytes_max = name_max > 0 && name_max < VFS_NAME_BYTES_MAX ?
-		                          (uint32_t) name_max :
-		                          VFS_NAME_BYTES_MAX,
+		.link_max = link_max > 0 && link_max < UINT32_MAX ? (uint32_t) link_max
+		                                                  : UINT32_MAX,
+		.name_bytes_max = name_max > 0 && name_max < VFS_NAME_BYTES_MAX
+		                          ? (uint32_t) name_max
+		                          : VFS_NAME_BYTES_MAX,
 	};
 	return 0;
 }

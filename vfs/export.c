@@ -2,8 +2,8 @@
 /*
  * export.c - the exports that are served: from a parsed line to an open root, and reloading.
  *
- * Always holds: table[] lists what is usable, each pointing to its line in `exports`. Both change only
- * under exports_lock for writing. An export's memory lives as long as a file of it is cached.
+ * Always holds: table[] lists what is usable, each pointing to its line in `exports`. Both change
+ * only under exports_lock for writing. An export's memory lives as long as a file of it is cached.
  */
 #include "vfs/export.h"
 
@@ -148,7 +148,8 @@ static int export_open(struct vfs *vfs, const struct export_spec *spec,
 	int r;
 
 	if (spec->mountpoint && !is_mountpoint(spec->mountpoint)) {
-		snprintf(why, EXPORT_WHY_BYTES, "nothing is mounted on %s, so %s is not exported."
+		snprintf(why, EXPORT_WHY_BYTES,
+		         "nothing is mounted on %s, so %s is not exported."
 		         " Mount it; the next MOUNT request or a reload picks it up",
 		         spec->mountpoint, spec->path);
 		return -ENXIO;
@@ -156,14 +157,16 @@ static int export_open(struct vfs *vfs, const struct export_spec *spec,
 	root_fd = open(spec->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0) {
 		r = -errno;
-		snprintf(why, EXPORT_WHY_BYTES, "cannot open the directory %s: %s. Create it or"
-		         " mount what belongs there, or take the line out", spec->path, strerror(-r));
+		snprintf(why, EXPORT_WHY_BYTES,
+		         "cannot open the directory %s: %s. Create it or"
+		         " mount what belongs there, or take the line out",
+		         spec->path, strerror(-r));
 		return r;
 	}
 	r = vfs_fs_probe(root_fd, spec->fsid, &fs, &fs_why);
 	if (r < 0) {
-		snprintf(why, EXPORT_WHY_BYTES, "%s cannot be exported: %s (%s)", spec->path, fs_why,
-		         strerror(-r));
+		snprintf(why, EXPORT_WHY_BYTES, "%s cannot be exported: %s (%s)", spec->path,
+		         fs_why, strerror(-r));
 		return r;
 	}
 	export = calloc(1, sizeof *export);
@@ -208,10 +211,11 @@ static uint32_t next_serial(struct vfs *vfs)
 	return atomic_fetch_add(&vfs->serial_last, 1) + 1;
 }
 
-/* Make one line usable: the export that is there already if it is the same place, else a new one. */
+/* Make one line usable: the export that is there already if it is the same place, else a new
+ * one. */
 static int export_bring_up(struct vfs *vfs, const struct export_spec *spec,
-                           struct vfs_export **table, size_t count,
-                           struct vfs_export **ret_export, char *why)
+                           struct vfs_export **table, size_t count, struct vfs_export **ret_export,
+                           char *why)
 {
 	struct vfs_export *export = NULL, *old;
 	int r;
@@ -219,8 +223,10 @@ static int export_bring_up(struct vfs *vfs, const struct export_spec *spec,
 	why[0] = '\0';
 	old = table_find(table, count, export_id(spec));
 	if (old) {
-		snprintf(why, EXPORT_WHY_BYTES, "%s has the same id as %s:%u. Give both different"
-		         " numbers with fsid=N", spec->path, old->spec->file, old->spec->line);
+		snprintf(why, EXPORT_WHY_BYTES,
+		         "%s has the same id as %s:%u. Give both different"
+		         " numbers with fsid=N",
+		         spec->path, old->spec->file, old->spec->line);
 		return -EEXIST;
 	}
 	r = export_open(vfs, spec, &export, why);
@@ -266,8 +272,8 @@ static size_t table_fill(struct vfs *vfs, const struct exports *exports, struct 
 	return count;
 }
 
-/* Put the new table in the old one's place. Exports in both go on under a new serial; those only in the
- * old one are stale from now on. Under exports_lock, for writing. */
+/* Put the new table in the old one's place. Exports in both go on under a new serial; those only in
+ * the old one are stale from now on. Under exports_lock, for writing. */
 static void table_swap(struct vfs *vfs, struct vfs_export **table, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

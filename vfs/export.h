@@ -28,33 +28,39 @@ typedef void vfs_report_fn(void *context, enum exports_severity severity,
  * @report:  told of each export that cannot be served now, and why
  * @ret_usable: how many can
  *
- * Thread-safe against all else. Exports that stay keep their files; clients of the others get -ESTALE.
+ * Thread-safe against all else. Exports that stay keep their files; clients of the others get
+ * -ESTALE.
  */
 int vfs_exports_set(struct vfs *vfs, struct exports *exports, vfs_report_fn *report, void *context,
                     size_t *ret_usable);
 
-/* Each export with its hosts, in the file's order, under the table's lock: visit() must not block. */
+/* Each export with its hosts, in the file's order, under the table's lock: visit() must not
+ * block. */
 void vfs_exports_visit(struct vfs *vfs,
                        void (*visit)(void *context, const struct export_spec *spec), void *context);
 
-enum { VFS_MOUNT_PATH_BYTES_MAX = 1024 };
+enum {
+	VFS_MOUNT_PATH_BYTES_MAX = 1024
+};
 
 /**
  * vfs_mount() - the file that a path names for a client (MOUNT's MNT)
  * @path: as the client sent it, exports_find_path()'s forgiveness included
  *
- * Return: 0; -EACCES the client is not listed; -ENOENT no such export or path; -ENOTDIR; -ESTALE the
+ * Return: 0; -EACCES the client is not listed; -ENOENT no such export or path; -ENOTDIR; -ESTALE
+ * the
  *         export cannot be served now; others as the file system says.
  */
 int vfs_mount(struct vfs *vfs, const char *path, const struct export_address *client,
               unsigned client_port, const struct export_names *names, struct vfs_file **ret_file,
               struct export_options *ret_options);
 
-/* Changes whenever the answer of vfs_export_access() may; unique among all exports. Never blocks. */
+/* Changes whenever the answer of vfs_export_access() may; unique among all exports. Never
+ * blocks. */
 uint32_t vfs_export_serial(const struct vfs_export *export);
 
-/* May this client use the export, and how? @may_block false: -EAGAIN if names would have to be looked
- * up. -EACCES: not listed. -ESTALE: the export is gone. */
+/* May this client use the export, and how? @may_block false: -EAGAIN if names would have to be
+ * looked up. -EACCES: not listed. -ESTALE: the export is gone. */
 int vfs_export_access(struct vfs *vfs, struct vfs_export *export,
                       const struct export_address *client, const struct export_names *names,
                       bool may_block, struct export_options *ret_options);

@@ -2,8 +2,8 @@
 /*
  * file.c - the cache of open files: from a wire handle to a descriptor.
  *
- * Always holds: a file in the hash has one reference for being there. Seen under the shard's lock, a
- * count of one therefore means that nobody uses the file and nobody can begin to.
+ * Always holds: a file in the hash has one reference for being there. Seen under the shard's lock,
+ * a count of one therefore means that nobody uses the file and nobody can begin to.
  */
 #include <assert.h>
 #include <errno.h>
@@ -18,11 +18,11 @@
 #include "vfs/vfs_internal.h"
 
 enum {
-	EVICT_BATCH = 16,        /* closed at once when descriptors run out */
-	EVICT_LOOK_MAX = 32,     /* looked at in one shard before going on to the next */
-	SWEEP_IDLE_MS = 60000,   /* an unused file is closed after this */
-	SWEEP_DIRTY_MS = 5000,   /* UNSTABLE data is flushed after this, asked or not */
-	SUBVOLUME_SHIFT = 40,    /* attr.c: fileid */
+	EVICT_BATCH = 16,      /* closed at once when descriptors run out */
+	EVICT_LOOK_MAX = 32,   /* looked at in one shard before going on to the next */
+	SWEEP_IDLE_MS = 60000, /* an unused file is closed after this */
+	SWEEP_DIRTY_MS = 5000, /* UNSTABLE data is flushed after this, asked or not */
+	SUBVOLUME_SHIFT = 40,  /* attr.c: fileid */
 };
 
 union kernel_handle {
@@ -70,8 +70,8 @@ struct vfs_file *vfs_file_put(struct vfs_file *file)
 /* Under the shard's lock. The hash's reference goes to the caller. */
 static void unhash(struct vfs_shard *shard, struct vfs_file *file)
 {
-	struct vfs_file **slot = bucket_of(shard, vfs_handle_hash(file->handle.bytes,
-	                                                         file->handle.count));
+	struct vfs_file **slot = bucket_of(shard,
+	                                   vfs_handle_hash(file->handle.bytes, file->handle.count));
 
 	assert(file->hashed);
 	while (*slot != file)
@@ -134,7 +134,7 @@ static unsigned evict_from(struct vfs_shard *shard, unsigned count_max)
 	unsigned out_count = 0, looked = 0;
 
 	pthread_mutex_lock(&shard->lock);
-	list_for_each_safe(node, &shard->lru) {
+	list_for_each_safe (node, &shard->lru) {
 		struct vfs_file *file = container_of(node, struct vfs_file, lru);
 
 		if (out_count == count_max || ++looked > EVICT_LOOK_MAX)
@@ -480,7 +480,7 @@ static unsigned sweep_shard(struct vfs_shard *shard, uint64_t now_ms, struct swe
 	unsigned count = 0;
 
 	pthread_mutex_lock(&shard->lock);
-	list_for_each_safe(node, &shard->lru) {
+	list_for_each_safe (node, &shard->lru) {
 		struct vfs_file *file = container_of(node, struct vfs_file, lru);
 
 		if (count == count_max)

@@ -15,9 +15,14 @@
 #include "vfs/identity.h"
 #include "vfs/io/loop.h"
 
-
 enum vfs_type {
-	VFS_REGULAR, VFS_DIRECTORY, VFS_SYMLINK, VFS_BLOCK, VFS_CHARACTER, VFS_FIFO, VFS_SOCKET,
+	VFS_REGULAR,
+	VFS_DIRECTORY,
+	VFS_SYMLINK,
+	VFS_BLOCK,
+	VFS_CHARACTER,
+	VFS_FIFO,
+	VFS_SOCKET,
 };
 
 struct vfs_attr {
@@ -36,12 +41,13 @@ enum vfs_open {
 	VFS_OPEN_READ_WRITE, /* regular files */
 };
 
-/* Takes wire bytes. Never blocks. -EAGAIN: not in the cache, ask vfs_file_open(). -EBADMSG: no handle of
- * ours. A reference comes with it: vfs_file_put(). */
+/* Takes wire bytes. Never blocks. -EAGAIN: not in the cache, ask vfs_file_open(). -EBADMSG: no
+ * handle of ours. A reference comes with it: vfs_file_put(). */
 int vfs_file_find(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes,
                   struct vfs_file **ret_file);
 
-/* The same, and opens it if need be. -EBADMSG, -ESTALE; -ENFILE: no descriptor is free, try later. */
+/* The same, and opens it if need be. -EBADMSG, -ESTALE; -ENFILE: no descriptor is free, try
+ * later. */
 int vfs_file_open(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes,
                   struct vfs_file **ret_file);
 
@@ -67,9 +73,9 @@ int vfs_file_attr(const struct vfs_file *file, struct vfs_attr *ret_attr);
 int vfs_file_may(const struct vfs_file *file, const struct vfs_attr *attr,
                  const struct vfs_cred *cred, bool write);
 
-/* Close files nobody uses: idle ones, removed ones; flush what lies dirty too long. Call it every few
- * seconds on a thread that may block. Returns -EIO or the like if a flush failed: the verifier must
- * change. */
+/* Close files nobody uses: idle ones, removed ones; flush what lies dirty too long. Call it every
+ * few seconds on a thread that may block. Returns -EIO or the like if a flush failed: the verifier
+ * must change. */
 int vfs_sweep(struct vfs *vfs);
 
 struct vfs_stats {
@@ -79,7 +85,6 @@ struct vfs_stats {
 void vfs_stats_get(struct vfs *vfs, struct vfs_stats *ret_stats);
 
 /* Data: vfs/commit.c */
-
 
 /* Written data is not on disk yet: the file stays open until it is. Never blocks. */
 void vfs_file_dirtied(struct vfs_file *file);

@@ -129,7 +129,8 @@ static int fs_handles_fit(int dir_fd)
 	return opened < 0 ? -errno : 0;
 }
 
-/* lseek(2) refuses offsets beyond the largest file, so the limit can be felt for without writing. */
+/* lseek(2) refuses offsets beyond the largest file, so the limit can be felt for without
+ * writing. */
 static uint64_t fs_file_bytes_max(int dir_fd)
 {
 	AUTO(close_fd) int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -152,7 +153,8 @@ static const char *fs_handles_why(int error)
 {
 	switch (error) {
 	case -EOPNOTSUPP:
-		return "its file system has no file handles. Export a directory on XFS, ext4, Btrfs or"
+		return "its file system has no file handles. Export a directory on XFS, ext4, "
+		       "Btrfs or"
 		       " tmpfs (overlayfs needs the mount option nfs_export=on)";
 	case -EOVERFLOW:
 		return "its file system's handles are longer than the 32 bytes that fit into an NFS"
@@ -183,8 +185,9 @@ int vfs_fs_probe(int dir_fd, uint32_t fsid, struct vfs_fs *ret_fs, const char **
 	}
 	r = fs_identify(dir_fd, fsid, &statfs, &fs);
 	if (r < 0) {
-		*reterr_why = "its file system has no identity that lasts. Give it one with fsid=N, a"
-		              " number no other export has";
+		*reterr_why =
+			"its file system has no identity that lasts. Give it one with fsid=N, a"
+			" number no other export has";
 		return r;
 	}
 	fs.device = stat.st_dev;

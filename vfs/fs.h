@@ -2,8 +2,8 @@
 /*
  * fs.h - what kind of file system a directory lies on, and who it is.
  *
- * The identity goes into handles, so it is the file system's own: its UUID, never a device number, a mount
- * id or statfs(2)'s f_fsid where that is made of those (XFS, ext4 on loop devices).
+ * The identity goes into handles, so it is the file system's own: its UUID, never a device number,
+ * a mount id or statfs(2)'s f_fsid where that is made of those (XFS, ext4 on loop devices).
  */
 #pragma once
 
@@ -25,7 +25,8 @@ struct vfs_fs {
  * vfs_fs_probe() - look at the file system below an open directory
  * @reterr_why: what is wrong and what to do about it, a constant text
  *
- * Return: 0; -EOPNOTSUPP if it cannot be served: no handles, or handles that do not fit in ours, or no
+ * Return: 0; -EOPNOTSUPP if it cannot be served: no handles, or handles that do not fit in ours, or
+ * no
  *         identity at all (an fsid= in the export gives it one: pass @fsid then, else 0).
  */
 int vfs_fs_probe(int dir_fd, uint32_t fsid, struct vfs_fs *ret_fs, const char **reterr_why);

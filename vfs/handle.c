@@ -38,7 +38,8 @@ int vfs_handle_parse(const uint8_t *wire, size_t wire_bytes, struct vfs_handle_p
 	uint32_t export_id;
 	uint64_t fs_identity;
 
-	if (wire_bytes < VFS_HANDLE_HEAD_BYTES + VFS_HANDLE_KERNEL_BYTES_MIN + VFS_HANDLE_MAC_BYTES ||
+	if (wire_bytes <
+	            VFS_HANDLE_HEAD_BYTES + VFS_HANDLE_KERNEL_BYTES_MIN + VFS_HANDLE_MAC_BYTES ||
 	    wire_bytes > VFS_HANDLE_BYTES_MAX)
 		return -EBADMSG;
 	if (wire[0] != VFS_HANDLE_VERSION || wire[2] != 0 || wire[3] != 0)
@@ -49,7 +50,8 @@ int vfs_handle_parse(const uint8_t *wire, size_t wire_bytes, struct vfs_handle_p
 		.export_id = be32toh(export_id),
 		.fs_identity = be64toh(fs_identity),
 		.kernel_type = wire[1],
-		.kernel_count = (uint8_t) (wire_bytes - VFS_HANDLE_HEAD_BYTES - VFS_HANDLE_MAC_BYTES),
+		.kernel_count = (uint8_t) (wire_bytes - VFS_HANDLE_HEAD_BYTES -
+		                           VFS_HANDLE_MAC_BYTES),
 		.kernel = wire + VFS_HANDLE_HEAD_BYTES,
 	};
 	return 0;

@@ -2,8 +2,8 @@
 /*
  * handle.h - what clients keep to name a file: shape and signature. Pure; opening is vfs/file.c's.
  *
- * Clients keep handles for years and across our restarts, so nothing in one may change at boot or at
- * mount time. ESXi cannot mount handles longer than 56 bytes. All integers big-endian:
+ * Clients keep handles for years and across our restarts, so nothing in one may change at boot or
+ * at mount time. ESXi cannot mount handles longer than 56 bytes. All integers big-endian:
  *
  *     byte  0      version, VFS_HANDLE_VERSION
  *     byte  1      type of the kernel's handle (name_to_handle_at(2)), 0..255
@@ -57,7 +57,8 @@ int vfs_handle_pack(const struct vfs_handle_key *key, const struct vfs_handle_pa
 /* Check the shape of bytes off the wire, whatever they are. -EBADMSG: cannot be ours. */
 int vfs_handle_parse(const uint8_t *wire, size_t wire_bytes, struct vfs_handle_parts *ret_parts);
 
-/* Check the signature of bytes that vfs_handle_parse() accepted. -ESTALE: not made with this key. */
+/* Check the signature of bytes that vfs_handle_parse() accepted. -ESTALE: not made with this
+ * key. */
 int vfs_handle_verify(const struct vfs_handle_key *key, const uint8_t *wire, size_t wire_bytes);
 
 uint64_t vfs_handle_hash(const uint8_t *wire, size_t wire_bytes);

@@ -2,9 +2,10 @@
 /*
  * identity.c - who a thread is, as the file system sees it.
  *
- * Raw system calls: glibc's setgroups() and the like change every thread of the process, which is just
- * what must not happen here. setfsuid(2) takes the file-system capabilities away and gives them back by
- * itself only when the process runs as root; a service with ambient capabilities does it by capset(2).
+ * Raw system calls: glibc's setgroups() and the like change every thread of the process, which is
+ * just what must not happen here. setfsuid(2) takes the file-system capabilities away and gives
+ * them back by itself only when the process runs as root; a service with ambient capabilities does
+ * it by capset(2).
  */
 #include "vfs/identity.h"
 
@@ -83,8 +84,9 @@ static bool identity_same(const struct vfs_cred *cred)
 	       memcmp(now->groups, cred->groups, cred->group_count * sizeof cred->groups[0]) == 0;
 }
 
-/* These cannot fail with the capabilities that were checked at start; if one does all the same, going on
- * would mean acting as the wrong user. setfsuid(-1) changes nothing and tells what is set. */
+/* These cannot fail with the capabilities that were checked at start; if one does all the same,
+ * going on would mean acting as the wrong user. setfsuid(-1) changes nothing and tells what is
+ * set. */
 static void identity_set(uid_t uid, gid_t gid, const uint32_t *groups, size_t group_count,
                          cap_t caps)
 {

@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { VFS_GROUPS_MAX = 32 };
+enum {
+	VFS_GROUPS_MAX = 32
+};
 
 struct vfs_cred {
 	uint32_t uid, gid;
@@ -15,10 +17,11 @@ struct vfs_cred {
 	uint32_t groups[VFS_GROUPS_MAX];
 };
 
-/* Find out what this process may do, before threads start. 0, or -EPERM with the missing capabilities'
- * names in @reterr_missing. */
+/* Find out what this process may do, before threads start. 0, or -EPERM with the missing
+ * capabilities' names in @reterr_missing. */
 int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max);
 
-/* From now on this thread's file-system calls are the caller's (setfsuid(2), groups, capabilities). */
+/* From now on this thread's file-system calls are the caller's (setfsuid(2), groups,
+ * capabilities). */
 void vfs_identity_assume(const struct vfs_cred *cred);
 void vfs_identity_server(void);

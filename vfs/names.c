@@ -2,9 +2,9 @@
 /*
  * names.c - lookup, and what changes names in a directory.
  *
- * Each change is made durable by flushing the directory: on the journaling file systems we serve that
- * commits the change itself with everything it created. Where more is needed (a file linked into place, a
- * link's count) the file is flushed too, first.
+ * Each change is made durable by flushing the directory: on the journaling file systems we serve
+ * that commits the change itself with everything it created. Where more is needed (a file linked
+ * into place, a link's count) the file is flushed too, first.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,7 +20,9 @@
 #include "vfs/names_internal.h"
 #include "vfs/vfs_internal.h"
 
-enum { DEPTH_MAX = 4096 }; /* directories above each other; more than any path can name */
+enum {
+	DEPTH_MAX = 4096
+}; /* directories above each other; more than any path can name */
 
 void vfs_fd_path(int fd, char to[VFS_FD_PATH_BYTES])
 {
@@ -137,7 +139,8 @@ unsigned vfs_access(struct vfs_file *file, unsigned wanted)
 	};
 	unsigned granted = 0;
 
-	/* By system call: glibc answers AT_EACCESS by itself with the effective uid, which is ours. */
+	/* By system call: glibc answers AT_EACCESS by itself with the effective uid, which is
+	 * ours. */
 	for (size_t i = 0; i < ARRAY_COUNT(checks); i++)
 		if ((wanted & checks[i].may) &&
 		    syscall(SYS_faccessat2, file->fd, "", checks[i].mode,
@@ -279,8 +282,8 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
 	r = vfs_file_adopt(dir->vfs, dir->export, fd, open, &file);
 	if (r < 0)
 		return r == -EXDEV ? -ESTALE : r; /* another took the name meanwhile */
-	/* mkdir(2) ignores the set-id bits; all else of a mode is what the kernel made of it, with a
-	 * default access list or a parent's set-group-id bit. */
+	/* mkdir(2) ignores the set-id bits; all else of a mode is what the kernel made of it, with
+	 * a default access list or a parent's set-group-id bit. */
 	rest.set_mode = set->set_mode && (set->mode & 06000) && file->type == VFS_DIRECTORY &&
 	                fstat(file->fd, &stat) == 0;
 	if (rest.set_mode)

@@ -11,11 +11,18 @@
 
 #include "vfs/file.h"
 
-enum { VFS_NAME_BYTES_MAX = 255, VFS_PATH_BYTES_MAX = 4095 };
+enum {
+	VFS_NAME_BYTES_MAX = 255,
+	VFS_PATH_BYTES_MAX = 4095
+};
 
 struct vfs_set { /* what SETATTR and the creating calls set */
 	bool set_mode, set_uid, set_gid, set_size;
-	enum vfs_set_time { VFS_TIME_KEEP, VFS_TIME_NOW, VFS_TIME_GIVEN } set_atime, set_mtime;
+	enum vfs_set_time {
+		VFS_TIME_KEEP,
+		VFS_TIME_NOW,
+		VFS_TIME_GIVEN
+	} set_atime, set_mtime;
 	uint32_t mode, uid, gid;
 	uint64_t size;
 	struct timespec atime, mtime;
@@ -32,13 +39,21 @@ int vfs_lookup(struct vfs_file *dir, const char *name, struct vfs_file **ret_fil
 /* vfs_lookup() for a caller that may search everywhere (root); -EAGAIN if it would block. */
 int vfs_lookup_cached(struct vfs_file *dir, const char *name, struct vfs_file **ret_file);
 
-enum { VFS_MAY_READ = 1, VFS_MAY_WRITE = 2, VFS_MAY_EXECUTE = 4 };
+enum {
+	VFS_MAY_READ = 1,
+	VFS_MAY_WRITE = 2,
+	VFS_MAY_EXECUTE = 4
+};
 /* Which of @wanted the caller may do; to be called as the caller. */
 unsigned vfs_access(struct vfs_file *file, unsigned wanted);
 
 int vfs_readlink(struct vfs_file *file, char *ret_target, size_t bytes_max, size_t *ret_bytes);
 
-enum vfs_create_how { VFS_CREATE_UNCHECKED, VFS_CREATE_GUARDED, VFS_CREATE_EXCLUSIVE };
+enum vfs_create_how {
+	VFS_CREATE_UNCHECKED,
+	VFS_CREATE_GUARDED,
+	VFS_CREATE_EXCLUSIVE
+};
 /* @verifier: EXCLUSIVE: 8 bytes, kept with the file, so that the same call again finds it. */
 int vfs_create(struct vfs_file *dir, const char *name, enum vfs_create_how how,
                const struct vfs_set *set, const uint8_t verifier[8],
@@ -59,19 +74,20 @@ int vfs_rename(struct vfs_file *from_dir, const char *from_name, struct vfs_file
 int vfs_link(struct vfs_file *file, struct vfs_file *dir, const char *name,
              const struct vfs_caller *caller);
 
-/* All or nothing. @guard: the ctime the file must have, or NULL; -EDEADLK if it has another. A file whose
- * size is set must be open for writing (vfs_file_need()). */
+/* All or nothing. @guard: the ctime the file must have, or NULL; -EDEADLK if it has another. A file
+ * whose size is set must be open for writing (vfs_file_need()). */
 int vfs_setattr(struct vfs_file *file, const struct vfs_set *set, const struct timespec *guard,
                 const struct vfs_caller *caller);
 
-/* Take the set-user-id and set-group-id bits, as writing by somebody who is not root does. As the server. */
+/* Take the set-user-id and set-group-id bits, as writing by somebody who is not root does. As the
+ * server. */
 int vfs_drop_set_id(struct vfs_file *file);
 
 struct vfs_entry {
 	const char *name;
 	uint32_t name_bytes;
 	uint64_t fileid, cookie;
-	bool has_attr;   /* with_attr was asked and the entry was still there */
+	bool has_attr; /* with_attr was asked and the entry was still there */
 	struct vfs_attr attr;
 	struct vfs_handle handle;
 };

@@ -6,9 +6,12 @@
 
 #include "vfs/names.h"
 
-enum { VFS_FD_PATH_BYTES = 32 };
+enum {
+	VFS_FD_PATH_BYTES = 32
+};
 
-/* "/proc/self/fd/N": the way to a file that only O_PATH has opened, for calls that know no AT_EMPTY_PATH. */
+/* "/proc/self/fd/N": the way to a file that only O_PATH has opened, for calls that know no
+ * AT_EMPTY_PATH. */
 void vfs_fd_path(int fd, char to[VFS_FD_PATH_BYTES]);
 
 /* -EACCES for a name that is empty or has a slash (RFC 1813 section 3.2); -ENAMETOOLONG. */

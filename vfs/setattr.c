@@ -2,9 +2,9 @@
 /*
  * setattr.c - SETATTR (RFC 1813 section 3.3.2): all or nothing, under a guard, durable.
  *
- * What can be refused is refused first, by looking. Then owner, size, mode, times: the owner can still
- * fail on a quota, the size on space or the largest file; if the size fails the owner is put back. Mode and
- * times of one's own file do not fail on a file system that just took the others.
+ * What can be refused is refused first, by looking. Then owner, size, mode, times: the owner can
+ * still fail on a quota, the size on space or the largest file; if the size fails the owner is put
+ * back. Mode and times of one's own file do not fail on a file system that just took the others.
  */
 #include <assert.h>
 #include <errno.h>
@@ -156,7 +156,8 @@ static void undo_owner(struct vfs_file *file, const struct stat *before)
 	(void) apply_mode(file, before->st_mode); /* chown(2) took the set-id bits */
 }
 
-/* Under set_lock. The change can only be undone as the server: the caller may have given the file away. */
+/* Under set_lock. The change can only be undone as the server: the caller may have given the file
+ * away. */
 static int setattr_locked(struct vfs_file *file, const struct vfs_set *set,
                           const struct timespec *guard, const struct vfs_caller *caller)
 {

@@ -2,9 +2,10 @@
 /*
  * vfs.h - files by handle: the whole public surface.
  *
- * Knows nothing of RPC or NFS. Functions return 0 or a negative errno, never log, and may block unless
- * "never blocks" is said. Those that take a caller act with that identity: call vfs_identity_assume()
- * first on the same thread; those that open by handle need the server's own (vfs_identity_server()).
+ * Knows nothing of RPC or NFS. Functions return 0 or a negative errno, never log, and may block
+ * unless "never blocks" is said. Those that take a caller act with that identity: call
+ * vfs_identity_assume() first on the same thread; those that open by handle need the server's own
+ * (vfs_identity_server()).
  */
 #pragma once
 

@@ -2,8 +2,9 @@
 /*
  * vfs_internal.h - what vfs/'s own files share.
  *
- * Lock order: vfs->exports_lock, then a shard's lock, then a file's lock. No lock is held over a system
- * call that may wait for a disk, except a file's open_lock and set_lock, which only blocking calls take.
+ * Lock order: vfs->exports_lock, then a shard's lock, then a file's lock. No lock is held over a
+ * system call that may wait for a disk, except a file's open_lock and set_lock, which only blocking
+ * calls take.
  */
 #pragma once
 
@@ -16,10 +17,13 @@
 #include "vfs/io/loop.h"
 #include "vfs/vfs.h"
 
-enum { VFS_SHARDS = 64, VFS_SHARD_BUCKETS = 256 };
+enum {
+	VFS_SHARDS = 64,
+	VFS_SHARD_BUCKETS = 256
+};
 
-/* What was parsed, shared by who looks at it: a match may wait for DNS, and a reload must not wait for
- * the match. */
+/* What was parsed, shared by who looks at it: a match may wait for DNS, and a reload must not wait
+ * for the match. */
 struct vfs_parsed {
 	atomic_uint refs;
 	struct exports exports;
@@ -35,13 +39,14 @@ struct vfs_export {
 	int mount_id;
 	struct vfs_fs fs;
 	struct vfs_handle root_handle;
-	uint64_t root_subvolume; /* file systems with subvolumes: the root's; else 0 */
+	uint64_t root_subvolume;        /* file systems with subvolumes: the root's; else 0 */
 	const struct export_spec *spec; /* under exports_lock; NULL when removed */
 };
 
 /*
- * A file that some handle named, kept open while it is used and a while longer. Owned by the cache; `refs`
- * counts users, and only a file without users, clean and without a flush in flight, is closed.
+ * A file that some handle named, kept open while it is used and a while longer. Owned by the cache;
+ * `refs` counts users, and only a file without users, clean and without a flush in flight, is
+ * closed.
  */
 struct vfs_file {
 	atomic_uint refs;
@@ -83,8 +88,8 @@ struct vfs {
 	atomic_uint evict_hand; /* the shard to evict from next */
 
 	pthread_rwlock_t exports_lock;
-	struct vfs_parsed *parsed;   /* what the specs point into */
-	struct vfs_export **table;   /* usable exports; as many as specs at most */
+	struct vfs_parsed *parsed; /* what the specs point into */
+	struct vfs_export **table; /* usable exports; as many as specs at most */
 	size_t table_count;
 	atomic_uint serial_last;
 

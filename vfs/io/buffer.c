@@ -8,16 +8,14 @@
 
 #include "vfs/base/cleanup.h"
 
-/* What replies and receives need, each with room for headers: a reply without data; a block of 4 KiB;
- * 64 KiB; 256 KiB; the largest. */
+/* What replies and receives need, each with room for headers: a reply without data; a block of 4
+ * KiB; 64 KiB; 256 KiB; the largest. */
 static const uint32_t buffer_class_bytes[] = {
-	1 << 10,
-	8 << 10,
-	(64 << 10) + (8 << 10),
-	(256 << 10) + (16 << 10),
-	BUFFER_BYTES_MAX,
+	1 << 10, 8 << 10, (64 << 10) + (8 << 10), (256 << 10) + (16 << 10), BUFFER_BYTES_MAX,
 };
-enum { BUFFER_CLASSES = ARRAY_COUNT(buffer_class_bytes) };
+enum {
+	BUFFER_CLASSES = ARRAY_COUNT(buffer_class_bytes)
+};
 
 struct buffer_pool {
 	struct buffer_budget *budget;
@@ -42,7 +40,7 @@ static uint32_t buffer_class(size_t bytes_min)
 
 	assert(bytes_min <= BUFFER_BYTES_MAX);
 	while (buffer_class_bytes[class] < bytes_min)
-		class++;
+		class ++;
 	return class;
 }
 
@@ -51,8 +49,8 @@ static bool buffer_budget_take(struct buffer_budget *budget, size_t bytes)
 	size_t used = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
 
 	do {
-		if (bytes > budget->limit_bytes - (used < budget->limit_bytes ? used :
-		                                                                budget->limit_bytes))
+		if (bytes >
+		    budget->limit_bytes - (used < budget->limit_bytes ? used : budget->limit_bytes))
 			return false;
 	} while (!atomic_compare_exchange_weak(&budget->used_bytes, &used, used + bytes));
 	return true;
@@ -74,9 +72,9 @@ static struct buffer *buffer_new(struct buffer_pool *pool, uint32_t class)
 		return NULL;
 	buffer = calloc(1, sizeof *buffer);
 	if (buffer)
-		buffer->bytes = bytes < BUFFER_ALIGN_BYTES ?
-		                        malloc(bytes) :
-		                        aligned_alloc(BUFFER_ALIGN_BYTES, bytes);
+		buffer->bytes = bytes < BUFFER_ALIGN_BYTES
+		                        ? malloc(bytes)
+		                        : aligned_alloc(BUFFER_ALIGN_BYTES, bytes);
 	if (!buffer || !buffer->bytes) {
 		atomic_fetch_sub(&pool->budget->used_bytes, bytes);
 		free(buffer);
@@ -155,10 +153,11 @@ static void buffer_pool_drop(struct buffer_pool *pool, uint32_t class, uint32_t 
 		buffer_release(buffer_take_free(pool, class));
 }
 
-/* What nobody needed since the last time goes by halves, so a load that breathes keeps its buffers. */
+/* What nobody needed since the last time goes by halves, so a load that breathes keeps its
+ * buffers. */
 void buffer_pool_trim(struct buffer_pool *pool)
 {
-	for (uint32_t class = 0; class < BUFFER_CLASSES; class++) {
+	for (uint32_t class = 0; class < BUFFER_CLASSES; class ++) {
 		buffer_pool_drop(pool, class, (pool->free_low[class] + 1) / 2);
 		pool->free_low[class] = pool->free_count[class];
 	}
@@ -169,7 +168,7 @@ struct buffer_pool *buffer_pool_free(struct buffer_pool *pool)
 	if (!pool)
 		return NULL;
 	assert(pool->out_count == 0);
-	for (uint32_t class = 0; class < BUFFER_CLASSES; class++)
+	for (uint32_t class = 0; class < BUFFER_CLASSES; class ++)
 		buffer_pool_drop(pool, class, UINT32_MAX);
 	free(pool);
 	return NULL;

@@ -2,9 +2,9 @@
 /*
  * buffer.h - the memory that requests and replies lie in: a few sizes, counted, bounded.
  *
- * One pool belongs to one thread, and so do its buffers' reference counts; a job on another thread may
- * use a buffer's bytes while somebody on the owner's thread holds a reference for it. All pools draw
- * on one budget; when it is spent, buffer_get() says so and the caller stops receiving.
+ * One pool belongs to one thread, and so do its buffers' reference counts; a job on another thread
+ * may use a buffer's bytes while somebody on the owner's thread holds a reference for it. All pools
+ * draw on one budget; when it is spent, buffer_get() says so and the caller stops receiving.
  */
 #pragma once
 
@@ -39,8 +39,8 @@ struct buffer_pool *buffer_pool_new(struct buffer_budget *budget);
 /* All buffers have come back. Takes NULL. */
 struct buffer_pool *buffer_pool_free(struct buffer_pool *pool);
 
-/* A buffer with room for @bytes_min (at most BUFFER_BYTES_MAX) and one reference; NULL if the budget
- * is spent or memory is short. */
+/* A buffer with room for @bytes_min (at most BUFFER_BYTES_MAX) and one reference; NULL if the
+ * budget is spent or memory is short. */
 struct buffer *buffer_get(struct buffer_pool *pool, size_t bytes_min);
 
 struct buffer *buffer_ref(struct buffer *buffer);

@@ -2,9 +2,10 @@
 /*
  * loop.c - see loop.h.
  *
- * The letter box is a stack that posters push to with one compare-and-swap; the loop takes it whole and
- * turns it round. The eventfd is written only while the loop may be asleep: `asleep` is set before the box
- * is looked at for the last time, and a poster looks at it after pushing, so no letter is missed.
+ * The letter box is a stack that posters push to with one compare-and-swap; the loop takes it whole
+ * and turns it round. The eventfd is written only while the loop may be asleep: `asleep` is set
+ * before the box is looked at for the last time, and a poster looks at it after pushing, so no
+ * letter is missed.
  */
 #include "vfs/io/loop.h"
 
@@ -17,7 +18,9 @@
 
 #include "vfs/base/cleanup.h"
 
-enum { LOOP_RING_ENTRIES = 512 };
+enum {
+	LOOP_RING_ENTRIES = 512
+};
 
 struct loop {
 	struct ring *ring;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loop.h - one worker thread's event loop: its ring, a letter box that other threads post to, work to do
- * at the end of a turn, and a tick.
+ * loop.h - one worker thread's event loop: its ring, a letter box that other threads post to, work
+ * to do at the end of a turn, and a tick.
  *
  * All functions but loop_post() and loop_stop() are for the loop's own thread.
  */
@@ -20,7 +20,9 @@ struct loop_task {
 	struct loop_task *next;
 };
 
-enum { LOOP_TICK_MS = 250 };
+enum {
+	LOOP_TICK_MS = 250
+};
 
 /* @tick is called about every LOOP_TICK_MS. Errors and @reterr_hint as of ring_open(). */
 int loop_open(void (*tick)(void *context), void *context, struct loop **ret_loop,
@@ -32,8 +34,8 @@ struct ring *loop_ring(struct loop *loop);
 /* Thread-safe, never blocks: run @task on the loop's thread, in the order of posting. */
 void loop_post(struct loop *loop, struct loop_task *task);
 
-/* Run @task when this turn's completions have all been handled: what several of them want (one flush,
- * one send) is then done once. */
+/* Run @task when this turn's completions have all been handled: what several of them want (one
+ * flush, one send) is then done once. */
 void loop_turn_end(struct loop *loop, struct loop_task *task);
 
 /* Run until loop_stop(); returns 0, or a negative errno from the kernel. */

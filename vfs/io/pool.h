@@ -2,8 +2,9 @@
 /*
  * pool.h - threads for what may wait for a disk: plain functions, written top to bottom.
  *
- * A job is embedded in who asks for it. work() runs on one of the pool's threads, then done() on the loop
- * that submitted it. The queue is as long as the calls in flight are many: whoever submits bounds those.
+ * A job is embedded in who asks for it. work() runs on one of the pool's threads, then done() on
+ * the loop that submitted it. The queue is as long as the calls in flight are many: whoever submits
+ * bounds those.
  */
 #pragma once
 

@@ -33,9 +33,9 @@ static const unsigned ring_setup_flags[] = {
 };
 
 static const int ring_ops_needed[] = {
-	IORING_OP_RECV,     IORING_OP_RECVMSG,      IORING_OP_SENDMSG, IORING_OP_ACCEPT,
-	IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL, IORING_OP_READ,    IORING_OP_WRITE,
-	IORING_OP_FSYNC,
+	IORING_OP_RECV,   IORING_OP_RECVMSG,  IORING_OP_SENDMSG,
+	IORING_OP_ACCEPT, IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL,
+	IORING_OP_READ,   IORING_OP_WRITE,    IORING_OP_FSYNC,
 };
 
 static const char *ring_hint(int error)
@@ -43,16 +43,22 @@ static const char *ring_hint(int error)
 	switch (error) {
 	case -EPERM:
 	case -EACCES:
-		return "io_uring is switched off for this process. Look at 'sysctl kernel.io_uring_disabled'"
-		       " and set it with 'sysctl -w kernel.io_uring_disabled=0'; in a container, allow"
-		       " io_uring_setup, io_uring_enter and io_uring_register in its seccomp profile";
+		return "io_uring is switched off for this process. Look at 'sysctl "
+		       "kernel.io_uring_disabled'"
+		       " and set it with 'sysctl -w kernel.io_uring_disabled=0'; in a container, "
+		       "allow"
+		       " io_uring_setup, io_uring_enter and io_uring_register in its seccomp "
+		       "profile";
 	case -ENOSYS:
-		return "this kernel has no io_uring. Use Linux 5.19 or newer with CONFIG_IO_URING=y; in"
+		return "this kernel has no io_uring. Use Linux 5.19 or newer with "
+		       "CONFIG_IO_URING=y; in"
 		       " a container, allow io_uring_setup in its seccomp profile";
 	case -EOPNOTSUPP:
-		return "this kernel's io_uring lacks an operation that is needed. Use Linux 5.19 or newer";
+		return "this kernel's io_uring lacks an operation that is needed. Use Linux 5.19 "
+		       "or newer";
 	case -ENOMEM:
-		return "no memory for the ring. Raise the limit of locked memory (LimitMEMLOCK= in the"
+		return "no memory for the ring. Raise the limit of locked memory (LimitMEMLOCK= in "
+		       "the"
 		       " unit, 'ulimit -l') or of the service (MemoryMax=)";
 	case -EMFILE:
 	case -ENFILE:

@@ -3,9 +3,10 @@
  * ring.h - io_uring(7): start an operation, be called when it is done.
  *
  * One ring belongs to one thread, which opens it, submits to it and runs it. An operation is
- * embedded in whoever waits for it and its address is the cookie; the caller keeps it, the buffers and
- * the descriptor alive until done() was called. done() is never called from inside a ring_ function
- * other than ring_run(); it may start further operations, and it may free the operation itself.
+ * embedded in whoever waits for it and its address is the cookie; the caller keeps it, the buffers
+ * and the descriptor alive until done() was called. done() is never called from inside a ring_
+ * function other than ring_run(); it may start further operations, and it may free the operation
+ * itself.
  *
  * Results are those of the system call: a count, or a negative errno.
  */
@@ -29,7 +30,8 @@ struct ring_op {
  * @ret_ring: set on success; ring_close() in the end
  * @reterr_hint: on failure what the administrator can do about it, a constant text
  *
- * Return: 0, or a negative errno: -EPERM io_uring is disabled or filtered, -ENOSYS the kernel has none,
+ * Return: 0, or a negative errno: -EPERM io_uring is disabled or filtered, -ENOSYS the kernel has
+ * none,
  *         -EOPNOTSUPP it lacks an operation we need, -ENOMEM.
  */
 int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint);
@@ -50,7 +52,8 @@ void ring_pwrite(struct ring *ring, struct ring_op *op, int fd, const void *byte
                  uint32_t bytes_count, uint64_t offset);
 void ring_fdatasync(struct ring *ring, struct ring_op *op, int fd);
 
-/* Ask for the end of an operation in flight; its done() comes, with -ECANCELED if it was in time. */
+/* Ask for the end of an operation in flight; its done() comes, with -ECANCELED if it was in
+ * time. */
 void ring_cancel(struct ring *ring, struct ring_op *op);
 
 /* Operations in flight, for the loop's end. */
@@ -60,7 +63,8 @@ unsigned ring_in_flight(const struct ring *ring);
  * ring_run() - hand over what was started, wait for completions, call back
  * @wait_ms: longest wait if nothing is done yet; 0 does not wait
  *
- * What a callback starts is handed over by the next call, so one busy client cannot starve the rest.
+ * What a callback starts is handed over by the next call, so one busy client cannot starve the
+ * rest.
  *
  * Return: completions handled, or a negative errno from io_uring_enter(2).
  */
