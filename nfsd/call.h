@@ -74,8 +74,7 @@ struct program {
 	uint32_t number, version;
 	const struct proc *procs;
 	uint32_t proc_count;
-	/* Turn a failure of run() into results at call->out, or into an accept_stat other than
-	 * SUCCESS. */
+	/* Turn a failure of run() into results at call->out, or an accept_stat but SUCCESS. */
 	void (*failed)(struct call *call, int error);
 	/* Decode call->rpc.args before anything else. 0 or -EBADMSG: GARBAGE_ARGS. NULL: run()
 	 * does. */
