@@ -187,7 +187,8 @@ class Network:
 
     def __init__(self):
         script = ("mount -t tmpfs run /run && ip link set lo up"
-                  f" && ip link add {BRIDGE} type bridge && ip addr add {ADDRESS}/{NETWORK_BITS} dev {BRIDGE}"
+                  f" && ip link add {BRIDGE} type bridge"
+                  f" && ip addr add {ADDRESS}/{NETWORK_BITS} dev {BRIDGE}"
                   f" && ip link set {BRIDGE} up && echo ready && exec sleep infinity")
         self._holder = subprocess.Popen(
             ["unshare", "--net", "--mount", "sh", "-c", script], stdin=subprocess.DEVNULL,
