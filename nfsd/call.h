@@ -76,8 +76,7 @@ struct program {
 	uint32_t proc_count;
 	/* Turn a failure of run() into results at call->out, or an accept_stat but SUCCESS. */
 	void (*failed)(struct call *call, int error);
-	/* Decode call->rpc.args before anything else. 0 or -EBADMSG: GARBAGE_ARGS. NULL: run()
-	 * does. */
+	/* Decode call->rpc.args first: 0, or -EBADMSG: GARBAGE_ARGS. NULL: run() does. */
 	int (*decode)(struct call *call);
 	/* Common to all procedures with a handle, before run(): 0, -EAGAIN, or a failure. NULL:
 	 * nothing. */

@@ -18,6 +18,9 @@
 enum {
 	RING_BATCH_MAX = 256, /* completions taken in one turn */
 	RING_CQ_FACTOR = 4,   /* completion entries per submission entry */
+	/* Threads of the kernel for what must wait: flushes and writes. Its own limit, four a
+	 * processor, would let a few slow files hold up all others. */
+	RING_KERNEL_THREADS_MAX = 64,
 };
 
 struct ring {
@@ -87,6 +90,7 @@ static int ring_probe(struct ring *ring)
 
 int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint)
 {
+	unsigned kernel_threads[2] = { RING_KERNEL_THREADS_MAX, RING_KERNEL_THREADS_MAX };
 	struct ring *ring;
 	int r = -EINVAL;
 
@@ -115,6 +119,7 @@ int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint
 		*reterr_hint = ring_hint(r);
 		return r;
 	}
+	(void) io_uring_register_iowq_max_workers(&ring->uring, kernel_threads);
 	*ret_ring = ring;
 	return 0;
 }
