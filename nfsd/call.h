@@ -53,8 +53,7 @@ struct proc {
 	enum call_kind kind;
 	unsigned flags;
 	enum call_fail fail;
-	/* Room for the results, from the decoded arguments; NULL: CALL_REPLY_BYTES_MIN is
-	 * enough. */
+	/* Room for the results, from the decoded arguments; NULL: CALL_REPLY_BYTES_MIN. */
 	uint32_t (*reply_room)(const struct call *call);
 	/* 0: the results are in call->out. -EAGAIN (only if !call->may_block): would block. Other
 	 * negative errno: the procedure fails. */

@@ -33,7 +33,7 @@ static const struct conf_key config_keys[] = {
 	{ "nfsd", "rpcbind", CONF_BOOLEAN, KEY(rpcbind), 0, 1, 1, NULL, NULL, NULL },
 	{ "nfsd", "log_level", CONF_TEXT, KEY(log_level), 0, 0, 0, "info", NULL, NULL },
 	{ "limits", "open_files", CONF_NUMBER,
-	  KEY(open_files), 64, 1048576, 16384, NULL, NULL, "files" },
+	  KEY(open_files), 64, 1048576, 8192, NULL, NULL, "files" },
 	{ "limits", "buffer_bytes", CONF_SIZE,
 	  KEY(buffer_bytes), 16 << 20, 1ull << 40, 256 << 20, NULL, NULL, "bytes" },
 	{ "limits", "connections", CONF_NUMBER,

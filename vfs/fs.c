@@ -39,11 +39,11 @@ struct fs_uuid { /* struct fsuuid2 of Linux 6.9 */
 };
 #define FS_IOC_GETFSUUID_ANY _IOR(0x15, 0, struct fs_uuid)
 
-struct fs_ext4_uuid { /* struct fsuuid of Linux 5.19 */
+struct fs_ext4_uuid { /* struct fsuuid of Linux 5.19, which ends in an array without length */
 	uint32_t count, flags;
 	uint8_t uuid[FS_UUID_BYTES];
 };
-#define FS_EXT4_IOC_GETFSUUID _IOR('f', 44, struct fs_ext4_uuid)
+#define FS_EXT4_IOC_GETFSUUID _IOR('f', 44, uint64_t) /* the size of its first two words */
 
 static const struct {
 	long type;
