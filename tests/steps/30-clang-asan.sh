@@ -3,7 +3,7 @@
 # timeout: 420
 #
 # clang with AddressSanitizer and UndefinedBehaviorSanitizer: the same tests again. The server that
-# this leaves in build-asan/bin/ is the one that the conformance steps talk to.
+# this leaves in build-asan/nfsd/ is the one that the conformance steps talk to.
 
 . tests/support/step.sh
 

@@ -55,6 +55,24 @@ mount_image()
 	mkdir -p "$dir"
 }
 
+print_esxi_lines()
+{
+	local address=$1
+
+	if [ "$port" -ne 2049 ]; then
+		echo "ESXi asks for port 2049 and no other: for ESXi, run without --port."
+		return
+	fi
+	cat << END
+From ESXi, on its command line:
+
+    esxcli storage nfs add --host=$address --share=$dir --volume-name=lodestore
+
+From ESXi, in the host client: Storage > Datastores > New datastore > Mount NFS datastore;
+name lodestore, NFS server $address, NFS share $dir, NFS version "NFS 3".
+END
+}
+
 print_lines()
 {
 	local address options="vers=3,nolock"
@@ -68,25 +86,14 @@ $(addresses | sed 's/^/    /')
 
 Anyone who reaches this port may read and write it: keep it to a network you trust.
 
-From ESXi, on its command line:
-
-    esxcli storage nfs add --host=$address --share=$dir --volume-name=lodestore
-
-From ESXi, in the host client: Storage > Datastores > New datastore > Mount NFS datastore;
-name lodestore, NFS server $address, NFS share $dir, NFS version "NFS 3".
+$(print_esxi_lines "$address")
 
 From Linux:
 
     mount -t nfs -o $options $address:$dir /mnt
 
 END
-	if [ "$port" -ne 2049 ]; then
-		echo "ESXi asks for port 2049 only: for ESXi, run without --port."
-		echo
-	fi
-	if [ -n "$mounted" ]; then
-		echo "The image is $folder/export.img and is kept for the next run."
-	fi
+	[ -z "$mounted" ] || echo "The image is $folder/export.img and is kept for the next run."
 	echo "Ctrl-C stops the server."
 }
 

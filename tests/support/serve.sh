@@ -34,7 +34,7 @@ sandbox_enter()
 		echo "dev: mounts and namespaces need root: run it with sudo" >&2
 		return 1
 	fi
-	SANDBOX_WORK=$work unshare --mount --propagation private --pid --fork --kill-child \
+	SANDBOX_WORK=$work unshare --mount --propagation slave --pid --fork --kill-child \
 		--mount-proc "$network" "$@" &
 	trap 'kill -TERM $! 2> /dev/null || true' INT TERM
 	wait $! || status=$?

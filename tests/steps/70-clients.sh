@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+#
+# Real clients: libnfs's tools, showmount and rpcinfo, a Linux kernel.
+
+. tests/support/step.sh
+
+status=0
+results=build/test-logs/clients.xml
+rm -f "$results"
+tests/clients/run --server-bin build/bin/lodestore-nfsd --junit "$results" || status=$?
+count_results "$results"
+exit "$status"

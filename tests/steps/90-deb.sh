@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 420
+#
+# The Debian package: built, checked by lintian, installed, started, removed and purged.
+
+. tests/support/step.sh
+
+tests/deb/install.sh
