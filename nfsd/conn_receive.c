@@ -21,7 +21,7 @@
 enum {
 	RECEIVE_BYTES = 64 << 10,   /* a connection's buffer, at first */
 	RECEIVE_ROOM_MIN = 8 << 10, /* with less room behind what came, take the next buffer */
-	REPLY_BYTES_MAX = 8 << 20,  /* held for one connection */
+	REPLY_BYTES_MAX = 32 << 20, /* held for one connection */
 };
 
 static void conn_readable(struct ring_op *op, int result);

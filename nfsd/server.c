@@ -35,6 +35,9 @@ enum {
 	DESCRIPTORS_SPARE = 64,
 	DESCRIPTORS_PER_POOL_THREAD = 4,
 	DESCRIPTORS_MIN = 64, /* of the cache */
+	/* The kernel closes the sockets of a server that was killed a moment after its end. */
+	LISTEN_TRIES = 40,
+	LISTEN_WAIT_US = 50000,
 	REPLY_BYTES_NAMES = 512,
 	REPLY_BYTES_WRITE = 192,
 };
@@ -249,6 +252,17 @@ static void listen_begin(struct loop_task *task)
 	sem_post(&listen->done); /* listen is gone */
 }
 
+static int bind_patiently(const union sockets_address *address, int type)
+{
+	int fd = sockets_bind(address, type);
+
+	for (int i = 0; fd == -EADDRINUSE && i < LISTEN_TRIES; i++) {
+		usleep(LISTEN_WAIT_US);
+		fd = sockets_bind(address, type);
+	}
+	return fd;
+}
+
 static int listen_on(struct server *server, const union sockets_address *address,
                      enum socket_role role)
 {
@@ -258,10 +272,10 @@ static int listen_on(struct server *server, const union sockets_address *address
 		.role = role,
 	};
 
-	listen.tcp_fd = sockets_bind(address, SOCK_STREAM);
+	listen.tcp_fd = bind_patiently(address, SOCK_STREAM);
 	if (listen.tcp_fd < 0)
 		return listen.tcp_fd;
-	listen.udp_fd = sockets_bind(address, SOCK_DGRAM);
+	listen.udp_fd = bind_patiently(address, SOCK_DGRAM);
 	if (listen.udp_fd < 0) {
 		close_fd(&listen.tcp_fd);
 		return listen.udp_fd;

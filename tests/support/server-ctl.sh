@@ -13,12 +13,14 @@ set -euo pipefail
 . "$(dirname "$0")/serve.sh"
 cd "${SERVER_CTL:?names no folder}"
 
+port_of_words() { grep -A1 -x -e '--port' words | tail -n 1; }
+
 start()
 {
 	local words port
 
 	mapfile -t words < words
-	port=$(grep -A1 -x -e '--port' words | tail -n 1)
+	port=$(port_of_words)
 	setsid "${words[@]}" >> log 2>&1 < /dev/null &
 	echo $! > pid
 	server_wait "$(cat pid)" "$port" 20 || {
@@ -48,6 +50,12 @@ end()
 		sleep 0.1
 	done
 	rm pid
+	# The kernel closes a killed server's sockets a moment after its end; until then the port
+	# still answers, and start would take that for the new server.
+	while (exec 3<> "/dev/tcp/127.0.0.1/$(port_of_words)") 2> /dev/null && [ "$tries" -gt 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.02
+	done
 }
 
 case ${1:-} in
