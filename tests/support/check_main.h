@@ -17,6 +17,13 @@
 #include <check.h>
 #include <stdlib.h>
 
+/* As ck_assert(), which tells the runner of each that holds: this one is for loops of many thousands. */
+#define MUST(what)                                 \
+	do {                                       \
+		if (!(what))                       \
+			ck_abort_msg("%s", #what); \
+	} while (0)
+
 static inline int check_main(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);
