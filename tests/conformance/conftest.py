@@ -16,6 +16,7 @@ import fnmatch
 import os
 import secrets
 import signal
+import time
 
 import pytest
 
@@ -64,10 +65,39 @@ def pytest_configure(config):
     for group in GROUPS:
         config.addinivalue_line("markers", "%s: tests of the group %s" % (group, group))
     config.addinivalue_line("markers", "rule(*ids): the rules that a test holds the server to")
-    config.suite_state = collections.namedtuple("State", "unanswered folder")([], [])
+    config.lost_server = LostServer()
+    config.left_behind = None
     if not config.getoption("collectonly") and not (config.getoption("server")
                                                     and config.getoption("export")):
         raise pytest.UsageError("--server and --export are needed")
+
+
+def pytest_sessionstart(session):
+    """Mount, and make the suite's folder: if that is not possible, nothing else is."""
+    config = session.config
+    if config.getoption("collectonly"):
+        return
+    name = b"conformance-" + secrets.token_hex(4).encode()
+    try:
+        server = config.server_under_test = Server(config.option)
+        config.export_root = server.mounted()
+        nfs = server.nfs()
+        config.suite_folder = nfs.new_dir(config.export_root, name)
+        config.suite_folder_name = name
+    except (AssertionError, OSError) as error:
+        pytest.exit("cannot begin with %s:%s: %s" % (
+            config.getoption("server"), config.getoption("export"), str(error).strip()), 4)
+
+
+def pytest_sessionfinish(session):
+    config = session.config
+    if not hasattr(config, "suite_folder_name"):
+        return
+    try:
+        config.server_under_test.nfs().remove_tree(config.export_root, config.suite_folder_name)
+    except (AssertionError, OSError) as error:
+        config.left_behind = "%s/%s (%s)" % (config.getoption("export").rstrip("/"),
+                                             config.suite_folder_name.decode(), str(error).strip())
 
 
 def pytest_collection_modifyitems(items):
@@ -99,16 +129,31 @@ def pytest_runtest_protocol(item):
 
 
 def pytest_runtest_setup(item):
-    """A dead server costs each remaining test a second or two, not a time-out."""
+    """A dead server costs the remaining tests seconds, not a time-out each."""
     rpc.trace.clear()
-    unanswered = item.config.suite_state.unanswered
-    server = getattr(item.config, "server_under_test", None)
-    if unanswered and server:
-        if not server.answers(2.0 if len(unanswered) < 5 else 0.5):
-            unanswered.append(item.nodeid)
-            pytest.fail("not run: the server does not answer a NULL call any more; the last test "
-                        "that reached it was %s" % unanswered[0], pytrace=False)
-        unanswered.clear()
+    lost = item.config.lost_server
+    if lost.since and not lost.is_back(item.config.server_under_test):
+        pytest.fail("not run: the server does not answer a NULL call any more; the last test that "
+                    "reached it was %s" % lost.since, pytrace=False)
+
+
+class LostServer:
+    """Remembers that the server could not be reached, and asks now and then if it is back."""
+
+    def __init__(self):
+        self.since, self.asked, self.pause = None, 0, 0
+
+    def suspect(self, test):
+        self.since = self.since or test
+
+    def is_back(self, server):
+        if time.monotonic() - self.asked < self.pause:
+            return False
+        if server.answers(2.0):
+            self.since, self.pause = None, 0
+            return True
+        self.asked, self.pause = time.monotonic(), min(30, 2 * self.pause + 1)
+        return False
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -118,7 +163,7 @@ def pytest_runtest_makereport(item, call):
     config = item.config
     if report.failed and call.excinfo.errisinstance(
             (rpc.NoAnswer, rpc.ConnectionLost, TookTooLong, OSError)):
-        config.suite_state.unanswered.append(item.nodeid)
+        config.lost_server.suspect(item.nodeid)
     if report.failed:
         rules = [rule for mark in item.iter_markers("rule") for rule in mark.args]
         report.sections.insert(0, ("the rule", "%s\n%s" % (
@@ -145,8 +190,8 @@ def pytest_terminal_summary(terminalreporter, config):
     if failed_groups:
         terminalreporter.write_line("failures by group: " + ", ".join(
             "%s %d" % pair for pair in sorted(failed_groups.items())))
-    for folder in config.suite_state.folder:
-        terminalreporter.write_line("left behind on the server: %s" % folder)
+    if config.left_behind:
+        terminalreporter.write_line("left behind on the server: %s" % config.left_behind)
     terminalreporter.write_line(
         "conformance of %s:%s: %d passed, %d failed, %d skipped" % (
             config.getoption("server"), config.getoption("export"), counts["passed"],
@@ -157,14 +202,18 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(scope="session")
 def server(pytestconfig):
-    server = Server(pytestconfig.option)
-    pytestconfig.server_under_test = server
-    return server
+    return pytestconfig.server_under_test
 
 
 @pytest.fixture(scope="session")
-def root(server):
-    return server.mounted()
+def root(pytestconfig):
+    return pytestconfig.export_root
+
+
+@pytest.fixture(scope="session")
+def folder(pytestconfig):
+    """The one folder in the export that everything happens in."""
+    return pytestconfig.suite_folder
 
 
 @pytest.fixture(scope="session")
@@ -185,23 +234,6 @@ def as_root(squashed):
     """Tests that switch users or ownership need a root that is one."""
     if squashed:
         pytest.skip(squashed)
-
-
-@pytest.fixture(scope="session")
-def folder(server, root, pytestconfig):
-    """The one folder in the export that everything happens in."""
-    name = b"conformance-" + secrets.token_hex(4).encode()
-    nfs = server.nfs()
-    fh = nfs.new_dir(root, name)
-    nfs.connection.close()
-    yield fh
-    try:
-        nfs = server.nfs()
-        nfs.remove_tree(root, name)
-        nfs.connection.close()
-    except AssertionError as error:
-        pytestconfig.suite_state.folder.append("%s/%s (%s)" % (
-            server.options.export, name.decode(), str(error).strip()))
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several hosts at once: the same action on several connections, started together."""
+import collections
 import threading
+
+from nfs3 import status_name
 
 
 def in_parallel(server, count, action):
@@ -23,3 +26,9 @@ def in_parallel(server, count, action):
     for client in clients:
         client.connection.close()
     return results
+
+
+def tally(outcomes):
+    """How often each status came: {"NFS3_OK": 1, "NFS3ERR_EXIST": 7}; errors by their text."""
+    return dict(collections.Counter(outcome if isinstance(outcome, str) else status_name(outcome)
+                                    for outcome in outcomes))

@@ -106,6 +106,20 @@ def test_climbing_ends_at_the_root(nfs, root, home):
     reply.expect(reply.attr.fileid == nfs.attributes(root).fileid, "the root's fileid")
 
 
+@rule("esxi.md 12a", "defects.md Handles 3g", "defects.md Handles 3h")
+def test_dotdot_of_another_root(nfs, second_root, second_home):
+    """The same of a second export, which may well be a directory inside a larger file system."""
+    assert nfs.lookup(second_root, b"..").ok().fh == second_root
+    reply = nfs.lookup(second_home, b"..").ok()
+    reply.expect(nfs.attributes(reply.fh).fileid == nfs.attributes(second_root).fileid,
+                 "the export's root")
+    for plus in (False, True):
+        for entry in nfs.list(second_root, plus=plus):
+            if entry.name == b"..":
+                assert entry.fileid == nfs.attributes(second_root).fileid, \
+                    "the listing shows the fileid of what is above the export: %d" % entry.fileid
+
+
 @pytest.mark.parametrize("id", badnames.IDS)
 @rule("RFC 1813 3.2", "defects.md Handles 3a", "defects.md Handles 3d", "defects.md Handles 3e",
       "defects.md Handles 3f", "defects.md Handles 3g")

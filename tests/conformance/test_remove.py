@@ -5,10 +5,10 @@ import time
 import pytest
 
 import badnames
-from nfs3 import (NF3FIFO, NFS3_OK, NFS3ERR_ACCES, NFS3ERR_EXIST, NFS3ERR_INVAL, NFS3ERR_ISDIR,
+from nfs3 import (NF3FIFO, NFS3ERR_ACCES, NFS3ERR_EXIST, NFS3ERR_INVAL, NFS3ERR_ISDIR,
                   NFS3ERR_NOENT, NFS3ERR_NOTDIR, NFS3ERR_NOTEMPTY, NFS3ERR_PERM, NFS3ERR_ROFS,
                   NFS3ERR_STALE)
-from parallel import in_parallel
+from parallel import in_parallel, tally
 
 rule = pytest.mark.rule
 BOTH = pytest.mark.parametrize("procedure", ["remove", "rmdir"])
@@ -198,13 +198,13 @@ def test_race(server, nfs, home, procedure):
         nfs.new_file(home, b"x") if procedure == "remove" else nfs.new_dir(home, b"x")
         outcomes = in_parallel(server, 4,
                                lambda client, i: getattr(client, procedure)(home, b"x").status)
-        assert sorted(outcomes) == [NFS3_OK] + [NFS3ERR_NOENT] * 3, outcomes
+        assert tally(outcomes) == {"NFS3_OK": 1, "NFS3ERR_NOENT": 3}, tally(outcomes)
 
 
 @rule("defects.md Descriptors 1c", "RFC 1813 3.3.12")
 def test_space_comes_back(nfs, home):
     """What a removed file occupied is free again within seconds, though it was just read and
-    written."""
+    written. (Btrfs itself may take half a minute to say so.)"""
     size = 64 << 20
     handle = nfs.new_file(home, b"big")
     for i in range(size >> 20):
@@ -213,11 +213,11 @@ def test_space_comes_back(nfs, home):
     nfs.read(handle, 0, 65536).ok()
     full = nfs.fsstat(home).ok().fbytes
     nfs.remove(home, b"big").ok()
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 45
     freed = 0
     while time.monotonic() < deadline:
         freed = nfs.fsstat(home).ok().fbytes - full
         if freed >= size // 2:
             return
         time.sleep(0.25)
-    assert False, "expected about %d bytes to become free, got %d in 15 s" % (size, freed)
+    assert False, "expected about %d bytes to become free, got %d in 45 s" % (size, freed)

@@ -240,7 +240,7 @@ def test_owner_truncates_whatever_the_mode(nfs, home, user):
 
 
 @rule("RFC 1813 3.3.2")
-def test_owner_changes_group_to_one_of_his(nfs, home):
+def test_owner_changes_group_to_one_of_his(nfs, home, as_root):
     """The owner may give a file to a group that he is in, and to no other."""
     handle = nfs.new_file(home, b"mine", uid=1000, gid=1000)
     owner = nfs.as_user(1000, 1000, (1000, 1007))
