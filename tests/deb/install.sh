@@ -53,8 +53,7 @@ base_make()
 	mv "$base.part" "$base"
 }
 
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-	DEBIAN_FRONTEND=noninteractive "$@"; }
+inside() { "${enter[@]}" "$@"; }
 
 files_of_root() { (cd "$root" && find . -xdev \( -path ./proc -o -path ./tmp -o -path ./run \
 	-o -path ./var/cache -o -path ./var/log -o -path ./var/lib/apt -o -path ./var/lib/dpkg \
@@ -95,8 +94,9 @@ check_serves()
 	capabilities=$(unit_value AmbientCapabilities | tr '[:upper:]' '[:lower:]' |
 		sed -E 's/cap_/+/g; s/ /,/g')
 	command=$(unit_value ExecStart)
+	# Not by inside(): $! must be the server itself, which each of these becomes.
 	# shellcheck disable=SC2086 # a command line of words without blanks
-	inside setpriv --reuid lodestore --regid lodestore --init-groups --no-new-privs \
+	"${enter[@]}" setpriv --reuid lodestore --regid lodestore --init-groups --no-new-privs \
 		--inh-caps="-all,$capabilities" --ambient-caps="$capabilities" \
 		--bounding-set="-all,$capabilities" $command > "$SANDBOX_WORK/log" 2>&1 &
 	server=$!
@@ -156,6 +156,8 @@ fi
 
 # Inside.
 deb=$1 base=$2 root=$SANDBOX_WORK/root
+enter=(chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
+	DEBIAN_FRONTEND=noninteractive)
 if [ "${3:-}" = serve ]; then
 	ip link set lo up
 	check_serves
