@@ -52,7 +52,8 @@ end()
 	rm pid
 	# The kernel closes a killed server's sockets a moment after its end; until then the port
 	# still answers, and start would take that for the new server.
-	while (exec 3<> "/dev/tcp/127.0.0.1/$(port_of_words)") 2> /dev/null && [ "$tries" -gt 0 ]; do
+	while [ "$tries" -gt 0 ] &&
+		(exec 3<> "/dev/tcp/127.0.0.1/$(port_of_words)") 2> /dev/null; do
 		tries=$((tries - 1))
 		sleep 0.02
 	done
