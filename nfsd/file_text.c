@@ -53,21 +53,30 @@ static int dir_sync_of(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Written under another name and linked to its own, so that nobody ever finds half of it. */
+static int write_and_link(int fd, const void *bytes, size_t bytes_count, const char *temporary,
+                          const char *path)
+{
+	ssize_t written = write(fd, bytes, bytes_count);
+
+	if (written >= 0 && (size_t) written < bytes_count)
+		return -EIO;
+	return written < 0 || fsync(fd) < 0 || link(temporary, path) < 0 ? -errno : 0;
+}
+
+/* Written under another name and linked to its own, so that nobody ever finds half of it. The other name
+ * is a random one: what a crash has left must not be in the way. */
 int file_text_create(const char *path, const void *bytes, size_t bytes_count)
 {
 	AUTO(free_ptr) char *temporary = NULL;
 	AUTO(close_fd) int fd = -EBADF;
-	int r = 0;
+	int r;
 
-	if (asprintf(&temporary, "%s.new.%d", path, (int) getpid()) < 0)
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
 		return -ENOMEM;
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, bytes, bytes_count) != (ssize_t) bytes_count || fsync(fd) < 0 ||
-	    link(temporary, path) < 0)
-		r = errno ? -errno : -EIO;
+	r = write_and_link(fd, bytes, bytes_count, temporary, path);
 	(void) unlink(temporary);
 	return r < 0 ? r : dir_sync_of(path);
 }
