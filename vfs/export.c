@@ -113,7 +113,7 @@ struct vfs *vfs_free(struct vfs *vfs)
 	if (!vfs)
 		return NULL;
 	table_clear(vfs);
-	(void) vfs_sweep(vfs); /* every export is removed: this closes what is cached */
+	vfs_files_forget(vfs);
 	for (unsigned i = 0; i < VFS_SHARDS; i++)
 		pthread_mutex_destroy(&vfs->shards[i].lock);
 	parsed_unref(vfs->parsed);

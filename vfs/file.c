@@ -516,6 +516,22 @@ int vfs_sweep(struct vfs *vfs)
 	return error;
 }
 
+void vfs_files_forget(struct vfs *vfs)
+{
+	for (unsigned s = 0; s < VFS_SHARDS; s++) {
+		struct vfs_shard *shard = &vfs->shards[s];
+
+		list_for_each_safe (node, &shard->lru) {
+			struct vfs_file *file = container_of(node, struct vfs_file, lru);
+
+			pthread_mutex_lock(&shard->lock);
+			unhash(shard, file);
+			pthread_mutex_unlock(&shard->lock);
+			vfs_file_put(file);
+		}
+	}
+}
+
 void vfs_stats_get(struct vfs *vfs, struct vfs_stats *ret_stats)
 {
 	*ret_stats = (struct vfs_stats){

@@ -123,6 +123,9 @@ int vfs_handle_of(const struct vfs *vfs, const struct vfs_export *export, int fd
 /* A name went away: if it was the file's last, let go of it as soon as nobody uses it. */
 void vfs_file_forget_removed(struct vfs *vfs, const struct vfs_handle *handle);
 
+/* The end: every cached file goes, also those whose data the kernel has still to write. */
+void vfs_files_forget(struct vfs *vfs);
+
 /* attr.c */
 struct stat;
 enum vfs_type vfs_type_of(mode_t mode);
