@@ -266,6 +266,20 @@ int vfs_link(struct vfs_file *file, struct vfs_file *dir, const char *name,
 
 /* ---- creating what is no regular file ---- */
 
+/* Another may have looked the name up first: then the cache has the file, open for less than we had. */
+static int created_set(struct vfs_file *file, const struct vfs_set *rest,
+                       const struct vfs_caller *caller)
+{
+	int r = 0;
+
+	if (rest->set_size && !vfs_file_is(file, VFS_OPEN_READ_WRITE)) {
+		vfs_identity_server(); /* opening by handle is the server's */
+		r = vfs_file_need(file, VFS_OPEN_READ_WRITE);
+		vfs_identity_assume(&caller->cred);
+	}
+	return r < 0 ? r : vfs_setattr(file, rest, NULL, caller);
+}
+
 /* What was just created under a name: set what remains to be set, make it durable, hand it out. If
  * setting fails the name goes again: all or nothing. */
 int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open open,
@@ -290,7 +304,7 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
 		rest.mode = (stat.st_mode & 07777) | (set->mode & 06000);
 	if (rest.set_mode || rest.set_uid || rest.set_gid || rest.set_size ||
 	    rest.set_atime != VFS_TIME_KEEP || rest.set_mtime != VFS_TIME_KEEP)
-		r = vfs_setattr(file, &rest, NULL, caller);
+		r = created_set(file, &rest, caller);
 	if (r < 0) {
 		(void) unlinkat(dir->fd, name, file->type == VFS_DIRECTORY ? AT_REMOVEDIR : 0);
 		vfs_file_forget_removed(dir->vfs, &file->handle);
