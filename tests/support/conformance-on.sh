@@ -19,33 +19,58 @@ shift 2
 sandbox_setup
 work=$SANDBOX_WORK
 chmod 755 "$work"
-volume_mount "$kind" "$work/main" 4G
-volume_mount "$kind" "$work/second" 1G
-volume_mount ext4 "$work/full" 32M
-mkdir "$work/main/rw" "$work/main/ro" "$work/state" "$work/ctl"
-echo "read only" > "$work/main/ro/file"
+# Images in memory: the suite makes thousands of small durable changes, and what a disk's flush costs
+# is not its subject.
+mkdir "$work/memory" "$work/small" "$work/state" "$work/ctl"
+mount -t tmpfs -o size=12g memory "$work/memory"
+mount -t tmpfs -o size=40m small "$work/small"
 
-printf '%s\n' "$nfsd" --foreground --port 2049 --state-dir "$work/state" \
-	--export "$work/main/rw *(rw,no_root_squash,insecure)" \
-	--export "$work/main/ro *(ro,no_root_squash,insecure)" \
-	--export "$work/second *(rw,no_root_squash,insecure)" \
-	--export "$work/full *(rw,no_root_squash,insecure)" > "$work/ctl/words"
-export SERVER_CTL=$work/ctl
+# A file system on an image whose data blocks are holes, on a tmpfs that can be filled: writing them
+# fails then, and what the file system needs for itself is already there.
+failing_mount()
+{
+	truncate -s 256M "$work/small/image"
+	serve_why mkfs.ext4 mkfs.ext4 -q -F -N 2048 -J size=4 \
+		-E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$work/small/image"
+	mkdir "$work/failing"
+	mount -o loop "$work/small/image" "$work/failing"
+}
+
+volume_mount "$kind" "$work/memory/main" 4G
+volume_mount "$kind" "$work/memory/second" 1G
+volume_mount ext4 "$work/memory/full" 32M
+failing_mount
+mkdir "$work/memory/main/rw" "$work/memory/main/ro"
+echo "read only" > "$work/memory/main/ro/file"
+fill="cat /dev/zero > $work/small/filler 2> /dev/null || true"
 control=$PWD/tests/support/server-ctl.sh
-bash "$control" start
+main=$work/memory/main
+options=(--forbid-skips --server 127.0.0.1 --second-address 127.0.0.2
+	--export "$main/rw" --ro-export "$main/ro" --second-export "$work/memory/second"
+	--full-export "$work/memory/full"
+	--restart-cmd "bash $control restart" --kill-cmd "bash $control kill"
+	--failing-export "$work/failing" --fail-cmd "$fill" --heal-cmd "rm $work/small/filler")
+served=("$main/rw" "$work/memory/second" "$work/memory/full" "$work/failing")
 
-options=(--server 127.0.0.1 --export "$work/main/rw" --ro-export "$work/main/ro"
-	--second-export "$work/second" --full-export "$work/full" --second-address 127.0.0.2
-	--restart-cmd "bash $control restart" --kill-cmd "bash $control kill")
 if [ "$kind" != tmpfs ]; then
-	volume_mount "$kind" "$work/frozen" 1G
-	sed -i "\$a --export\n$work/frozen *(rw,no_root_squash,insecure)" "$work/ctl/words"
-	bash "$control" restart
+	frozen=$work/memory/frozen
+	volume_mount "$kind" "$frozen" 1G
 	# A file system that stays frozen could not be unmounted.
-	trap 'fsfreeze -u "$work/frozen" 2> /dev/null || true' EXIT
-	options+=(--frozen-export "$work/frozen" --freeze-cmd "fsfreeze -f $work/frozen"
-		--thaw-cmd "fsfreeze -u $work/frozen")
+	trap 'fsfreeze -u "$frozen" 2> /dev/null || true' EXIT
+	options+=(--frozen-export "$frozen" --freeze-cmd "fsfreeze -f $frozen"
+		--thaw-cmd "fsfreeze -u $frozen")
+	served+=("$frozen")
+else
+	options+=(--allow-skip '*-export*' --allow-skip '*--freeze-cmd*')
 fi
+
+{
+	printf '%s\n' "$nfsd" --foreground --port 2049 --state-dir "$work/state"
+	printf -- '--export\n%s *(rw,no_root_squash,insecure)\n' "${served[@]}"
+	printf -- '--export\n%s *(ro,no_root_squash,insecure)\n' "$main/ro"
+} > "$work/ctl/words"
+export SERVER_CTL=$work/ctl
+bash "$control" start
 
 status=0
 results=$PWD/build/test-logs/conformance-$kind.xml
