@@ -20,12 +20,14 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # pytest keeps a fixture only while its parameter is the very same object.
+    config.volume_kinds = config.getoption("--fs").split(",")
     config.addinivalue_line("markers", "one_volume: runs on the first file system only")
 
 
 def pytest_generate_tests(metafunc):
     if "volume" in metafunc.fixturenames:
-        kinds = metafunc.config.getoption("--fs").split(",")
+        kinds = metafunc.config.volume_kinds
         if metafunc.definition.get_closest_marker("one_volume"):
             kinds = kinds[:1]
         metafunc.parametrize("volume", kinds, indirect=True, scope="session")
@@ -44,7 +46,7 @@ class Volume:
     def scratch(self, name):
         """A new folder in the export: (its path on the host, its name in the export)."""
         self._count += 1
-        name = f"{name}-{self._count}"
+        name = f"{name}-{self.kind}-{self._count}"
         path = os.path.join(self.export, name)
         os.mkdir(path)
         return path, name
@@ -80,8 +82,7 @@ def volume(request, server_options):
     os.chmod(export, 0o1777)
     server_class, keywords = server_options
     server = server_class([export], label=kind, **keywords).start()
-    first = request.config.getoption("--fs").split(",")[0]
-    yield Volume(kind, export, server, kind == first)
+    yield Volume(kind, export, server, kind == request.config.volume_kinds[0])
     status = server.stop()
     sandbox.unmount_volume(kind)
     assert status == 0, (f"{server.name} did not end with status 0 on SIGTERM but with {status};"

@@ -43,9 +43,9 @@ def _name(chance, kind, number):
     return f"{kind}{number}{odd.get(chance.randrange(40), '')}"
 
 
-def tree_differences(left, right):
+def tree_differences(left, right, folder_times=True):
     """What differs between two trees, as readable lines; an empty list if nothing does."""
-    seen_left, seen_right = _describe(left), _describe(right)
+    seen_left, seen_right = _describe(left, folder_times), _describe(right, folder_times)
     lines = [f"only in the first: {name}" for name in seen_left if name not in seen_right]
     lines += [f"only in the second: {name}" for name in seen_right if name not in seen_left]
     lines += [f"{name}: {seen_left[name]} became {seen_right[name]}" for name in seen_left
@@ -53,14 +53,16 @@ def tree_differences(left, right):
     return lines
 
 
-def _describe(top):
+def _describe(top, folder_times):
     found = {}
     for folder, folders, files in os.walk(top):
         for name in folders + files:
             path = os.path.join(folder, name)
             status = os.lstat(path)
             entry = [stat.filemode(status.st_mode), int(status.st_mtime)]
-            if stat.S_ISREG(status.st_mode):
+            if stat.S_ISDIR(status.st_mode) and not folder_times:
+                entry.pop()
+            elif stat.S_ISREG(status.st_mode):
                 with open(path, "rb") as file:
                     entry += [status.st_size, hashlib.sha256(file.read()).hexdigest()[:16]]
             elif stat.S_ISLNK(status.st_mode):

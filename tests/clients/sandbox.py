@@ -60,7 +60,7 @@ def need_programs(programs):
                            f" 'apt-get install {' '.join(missing)}'.")
 
 
-def wait_for(condition, seconds, what):
+def wait_for(condition, seconds, what, pause=0.02):
     """Poll until the condition gives something true, and give that."""
     deadline = time.monotonic() + seconds
     while True:
@@ -69,7 +69,7 @@ def wait_for(condition, seconds, what):
             return value
         if time.monotonic() > deadline:
             raise SandboxError(f"waited {seconds} s in vain: {what}")
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 # Outside the namespaces.

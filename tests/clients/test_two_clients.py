@@ -55,7 +55,7 @@ def test_close_to_open(volume, pair):
 
 def test_exclusive_create_has_one_winner(volume, pair):
     path, name = volume.scratch("race")
-    start = os.path.join(sandbox.folder("marks"), f"{name}-{volume.kind}")
+    start = os.path.join(sandbox.folder("marks"), name)
     jobs = [guest.launch_mounted(
         volume.server, volume.export,
         f"cd '{name}'\npython3 {HERE}/guest_race.py {me} {start} {RACES}")
