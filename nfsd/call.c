@@ -226,7 +226,7 @@ static void call_route(struct call *call, uint32_t message_bytes)
 	}
 	proc = call->rpc.procedure < program->proc_count ? &program->procs[call->rpc.procedure]
 	                                                 : NULL;
-	if (!proc || !proc->name || (call->udp && !(proc->flags & PROC_DATAGRAM))) {
+	if (!proc || !proc->name) {
 		call_refuse_accepted(call, PROC_UNAVAIL);
 		return;
 	}

@@ -36,7 +36,6 @@ enum {
 	PROC_CHANGES = 1 << 1,    /* refused on read-only exports */
 	PROC_ONCE_NAMES = 1 << 2, /* not to be run twice: REPLY_CLASS_NAMESPACE */
 	PROC_ONCE_WRITE = 1 << 3, /* not to be run twice: REPLY_CLASS_WRITE */
-	PROC_DATAGRAM = 1 << 4,   /* over UDP, too */
 };
 
 /* What an unsuccessful result carries behind its status (RFC 1813: the resfail of each). */

@@ -20,6 +20,7 @@
 
 enum {
 	IDLE_MS = 1000, /* without a byte for that long, the buffer goes back */
+	REPLY_TIMEOUT_SCARCE_S = 5,
 	KEEPALIVE_IDLE_S = 30,
 	KEEPALIVE_INTERVAL_S = 10,
 	KEEPALIVE_COUNT = 3,
@@ -244,6 +245,17 @@ static bool over(uint64_t since_ms, uint64_t now_ms, uint64_t limit_s)
 	return limit_s > 0 && now_ms - since_ms > limit_s * 1000;
 }
 
+/* While others wait for memory, a client that holds it without reading gets less patience. */
+static uint64_t conn_reply_timeout_s(const struct conn *conn)
+{
+	const struct server *server = conn->worker->server;
+
+	if (buffer_budget_has_room(&server->budget) ||
+	    server->config->reply_timeout_s < REPLY_TIMEOUT_SCARCE_S)
+		return server->config->reply_timeout_s;
+	return REPLY_TIMEOUT_SCARCE_S;
+}
+
 void conn_tick(struct conn *conn)
 {
 	const struct config *config = conn->worker->server->config;
@@ -254,7 +266,7 @@ void conn_tick(struct conn *conn)
 	if (conn->record_since_ms && !list_linked(&conn->starved_node) &&
 	    over(conn->record_since_ms, now_ms, config->record_timeout_s))
 		conn_close(conn, "did not finish a record in time");
-	else if (conn->sending && over(conn->send_since_ms, now_ms, config->reply_timeout_s))
+	else if (conn->sending && over(conn->send_since_ms, now_ms, conn_reply_timeout_s(conn)))
 		conn_close(conn, "does not take its replies");
 	else if (conn->call_count == 0 && !conn->record_since_ms &&
 	         over(conn->received_ms, now_ms, config->idle_timeout_s))

@@ -21,7 +21,13 @@
 enum {
 	RECEIVE_BYTES = 64 << 10,   /* a connection's buffer, at first */
 	RECEIVE_ROOM_MIN = 8 << 10, /* with less room behind what came, take the next buffer */
-	REPLY_BYTES_MAX = 32 << 20, /* held for one connection */
+	/* Held for one connection: while there is plenty; from a half and from three quarters of
+	 * the budget on. */
+	REPLY_BYTES_MAX = 32 << 20,
+	REPLY_BYTES_SCARCE = 2 << 20,
+	REPLY_BYTES_VERY_SCARCE = 64 << 10,
+	SCARCE_PERCENT = 50,
+	VERY_SCARCE_PERCENT = 75,
 };
 
 static void conn_readable(struct ring_op *op, int result);
@@ -62,12 +68,24 @@ static void conn_starve(struct conn *conn)
 		list_add_tail(&conn->worker->starved, &conn->starved_node);
 }
 
+/* The scarcer memory is, the less a connection may hold before it must wait: clients that ask for
+ * much and read little do not take away what the others need. */
+static size_t conn_reply_bytes_max(const struct conn *conn)
+{
+	unsigned percent = buffer_budget_percent(&conn->worker->server->budget);
+
+	if (percent < SCARCE_PERCENT)
+		return REPLY_BYTES_MAX;
+	return percent < VERY_SCARCE_PERCENT ? REPLY_BYTES_SCARCE : REPLY_BYTES_VERY_SCARCE;
+}
+
 static bool conn_may_start(const struct conn *conn)
 {
 	const struct server *server = conn->worker->server;
 
 	return conn->call_count < server->config->calls_per_connection &&
-	       conn->reply_bytes < REPLY_BYTES_MAX && buffer_budget_has_room(&server->budget);
+	       conn->reply_bytes < conn_reply_bytes_max(conn) &&
+	       buffer_budget_has_room(&server->budget);
 }
 
 /* Take a buffer with room for @bytes from the first byte not consumed, and move what there is into

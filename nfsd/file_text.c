@@ -63,8 +63,8 @@ static int write_and_link(int fd, const void *bytes, size_t bytes_count, const c
 	return written < 0 || fsync(fd) < 0 || link(temporary, path) < 0 ? -errno : 0;
 }
 
-/* Written under another name and linked to its own, so that nobody ever finds half of it. The other name
- * is a random one: what a crash has left must not be in the way. */
+/* Written under another name and linked to its own, so that nobody ever finds half of it. The other
+ * name is a random one: what a crash has left must not be in the way. */
 int file_text_create(const char *path, const void *bytes, size_t bytes_count)
 {
 	AUTO(free_ptr) char *temporary = NULL;

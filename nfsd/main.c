@@ -56,13 +56,10 @@ static bool sweeper_wait(struct sweeper *sweeper)
 static void *sweeper_run(void *arg)
 {
 	struct sweeper *sweeper = arg;
-	int r;
 
 	pthread_setname_np(pthread_self(), "sweeper");
 	while (sweeper_wait(sweeper)) {
-		r = vfs_sweep(sweeper->server->vfs);
-		if (r < 0)
-			server_verifier_rotate(sweeper->server, r);
+		vfs_sweep(sweeper->server->vfs);
 		log_flush(false);
 		(void) sd_notify(0, "WATCHDOG=1");
 	}

@@ -242,11 +242,10 @@ static void mount3_failed(struct call *call, int error)
 }
 
 /* Rather than refuse AUTH_NONE: tools ask for lists, and old clients mount, without credentials. */
-#define OPEN (PROC_OPEN | PROC_DATAGRAM)
-
 /* clang-format off */
 #define MOUNT_ROW(id, name_, kind_, room_, run_) \
-	[id] = { .name = name_, .kind = kind_, .flags = OPEN, .reply_room = room_, .run = run_ }
+	[id] = { .name = name_, .kind = kind_, .flags = PROC_OPEN, .reply_room = room_, \
+		 .run = run_ }
 
 static const struct proc mount3_procs[] = {
 	MOUNT_ROW(MOUNTPROC3_NULL, "MOUNT NULL", CALL_INLINE, NULL, mount3_null),

@@ -37,8 +37,7 @@ static void nfs3_commit_synced(struct vfs_commit *commit, int error)
 	struct call *call = container_of(commit, struct call, commit);
 
 	if (error < 0) {
-		server_verifier_rotate(call->worker->server, error);
-		call_fail(call, error);
+		call_fail(call, error); /* the verifier has changed: server_flush_failed() */
 		return;
 	}
 	nfs3_put_ok(&call->out);

@@ -3,6 +3,7 @@
  * FSSTAT, FSINFO and PATHCONF - RFC 1813 sections 3.3.18 to 3.3.20.
  */
 #include "nfsd/nfs3.h"
+#include "nfsd/udp.h"
 
 enum {
 	IO_MULTIPLE_BYTES = 512, /* ESXi's sector: transfers in multiples of it suit us */
@@ -32,6 +33,7 @@ int nfs3_fsstat(struct call *call)
 
 int nfs3_fsinfo(struct call *call)
 {
+	uint32_t io_bytes = call->udp ? UDP_IO_BYTES_MAX : NFS3_IO_BYTES_MAX;
 	struct xdr_out *out = &call->out;
 	struct vfs_limits limits;
 	int r;
@@ -42,8 +44,8 @@ int nfs3_fsinfo(struct call *call)
 	nfs3_put_ok(out);
 	nfs3_put_attr_of(out, call->file);
 	for (int i = 0; i < 2; i++) { /* rtmax, rtpref, rtmult; wtmax, wtpref, wtmult */
-		xdr_put_u32(out, NFS3_IO_BYTES_MAX);
-		xdr_put_u32(out, NFS3_IO_BYTES_MAX);
+		xdr_put_u32(out, io_bytes);
+		xdr_put_u32(out, io_bytes);
 		xdr_put_u32(out, IO_MULTIPLE_BYTES);
 	}
 	xdr_put_u32(out, READDIR_PREFERRED_BYTES);

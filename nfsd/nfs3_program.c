@@ -23,7 +23,7 @@
 		            .reply_room = room_, .run = prepare_, .start = start_ }
 
 static const struct proc nfs3_procs[] = {
-	INLINE(NULL, PROC_OPEN | PROC_DATAGRAM, FAIL_STATUS, nfs3_null),
+	INLINE(NULL, PROC_OPEN, FAIL_STATUS, nfs3_null),
 	INLINE(GETATTR, 0, FAIL_STATUS, nfs3_getattr),
 	BLOCKING(SETATTR, NAMES, FAIL_WCC, NULL, nfs3_setattr),
 	INLINE(LOOKUP, 0, FAIL_ATTR, nfs3_lookup),

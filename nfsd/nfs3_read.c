@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "nfsd/nfs3.h"
+#include "nfsd/udp.h"
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
 
@@ -21,9 +22,11 @@ static void nfs3_read_done(struct ring_op *op, int result);
 static void nfs3_read_reply(struct call *call, const struct vfs_attr *attr);
 
 /* What is read at most: never more than asked, rtmax, or up to the largest offset there is. */
-static uint32_t read_bytes(const struct nfs3_read_args *args)
+static uint32_t read_bytes(const struct call *call)
 {
-	uint64_t bytes = args->count < NFS3_IO_BYTES_MAX ? args->count : NFS3_IO_BYTES_MAX;
+	const struct nfs3_read_args *args = &call->args.read;
+	uint64_t most = call->udp ? UDP_IO_BYTES_MAX : NFS3_IO_BYTES_MAX;
+	uint64_t bytes = args->count < most ? args->count : most;
 
 	if (args->offset >= INT64_MAX)
 		return 0;
@@ -34,7 +37,7 @@ static uint32_t read_bytes(const struct nfs3_read_args *args)
 
 uint32_t nfs3_read_room(const struct call *call)
 {
-	return NFS3_READ_OK_BYTES + read_bytes(&call->args.read) + 3;
+	return NFS3_READ_OK_BYTES + read_bytes(call) + 3;
 }
 
 static uint8_t *read_data(struct call *call)
@@ -56,7 +59,7 @@ void nfs3_read(struct call *call)
 static void nfs3_read_start(struct call *call)
 {
 	const struct nfs3_read_args *args = &call->args.read;
-	uint32_t left = read_bytes(args) - call->io_bytes;
+	uint32_t left = read_bytes(call) - call->io_bytes;
 	struct vfs_attr attr;
 	int r;
 
@@ -85,14 +88,14 @@ static void nfs3_read_done(struct ring_op *op, int result)
 		return;
 	}
 	call->io_bytes += (uint32_t) result;
-	assert(call->io_bytes <= read_bytes(args));
+	assert(call->io_bytes <= read_bytes(call));
 	r = vfs_file_attr(call->file, &attr);
 	if (r < 0) {
 		call_fail(call, r);
 		return;
 	}
 	/* Short only at the end of the file: otherwise go on. */
-	if (result > 0 && call->io_bytes < read_bytes(args) &&
+	if (result > 0 && call->io_bytes < read_bytes(call) &&
 	    args->offset + call->io_bytes < attr.size) {
 		nfs3_read_start(call);
 		return;

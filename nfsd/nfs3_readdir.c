@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "nfsd/nfs3.h"
+#include "nfsd/udp.h"
 
 struct readdir {
 	struct call *call;
@@ -28,6 +29,8 @@ static uint32_t readdir_bytes_max(const struct call *call)
 	bool plus = call->rpc.procedure == NFSPROC3_READDIRPLUS;
 	uint32_t bytes = plus ? args->maxcount : args->dircount;
 
+	if (call->udp && bytes > UDP_IO_BYTES_MAX)
+		return UDP_IO_BYTES_MAX;
 	return bytes < NFS3_READDIR_BYTES_MAX ? bytes : NFS3_READDIR_BYTES_MAX;
 }
 

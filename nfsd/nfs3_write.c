@@ -94,8 +94,7 @@ static void nfs3_write_synced(struct vfs_commit *commit, int error)
 	struct call *call = container_of(commit, struct call, commit);
 
 	if (error < 0) {
-		server_verifier_rotate(call->worker->server, error);
-		call_fail(call, error);
+		call_fail(call, error); /* the verifier has changed: server_flush_failed() */
 		return;
 	}
 	nfs3_write_reply(call, FILE_SYNC);

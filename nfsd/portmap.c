@@ -300,7 +300,7 @@ static void portmap_failed(struct call *call, int error)
 
 /* clang-format off */
 #define PORTMAP_ROW(id, room_, run_) \
-	[id] = { .name = #id, .kind = CALL_INLINE, .flags = PROC_OPEN | PROC_DATAGRAM, \
+	[id] = { .name = #id, .kind = CALL_INLINE, .flags = PROC_OPEN, \
 		 .reply_room = room_, .run = run_ }
 
 static const struct proc portmap2_procs[] = {

@@ -59,10 +59,14 @@ static void verifier_new(struct server *server)
 	             (uint64_t) now.tv_sec << 32 ^ (uint64_t) now.tv_nsec ^ random);
 }
 
-void server_verifier_rotate(struct server *server, int error)
+/* Unstable data may be lost, and every client must be able to tell: vfs/ calls this before it
+ * answers anybody whom the flush covered. */
+static void server_flush_failed(void *context, int error)
 {
+	struct server *server = context;
+
 	log_error(
-		"a flush failed: %s. The calls it covered were told; the write verifier changes, so"
+		"a flush failed: %s. The calls it covered are told; the write verifier changes, so"
 		" that clients write again what was not committed",
 		strerror(-error));
 	atomic_fetch_add(&server->write_verifier, 1);
@@ -393,8 +397,10 @@ int server_start(struct server *server, const struct config *config)
 		r = server_key(config, &key);
 	if (r == 0)
 		r = vfs_new(&key, open_files_max(config), &server->vfs);
-	if (r == 0)
+	if (r == 0) {
+		vfs_on_flush_failed(server->vfs, server_flush_failed, server);
 		r = server_exports_load(server);
+	}
 	if (r == 0 && server->exports_usable == 0 && config->export_line_count) {
 		log_error("nothing can be served");
 		r = -ENOENT;

@@ -44,6 +44,3 @@ struct server {
 	uint16_t port;
 	bool serves_ipv4, serves_ipv6;
 };
-
-/* A flush failed: unstable data may be lost, and every client must be able to tell. */
-void server_verifier_rotate(struct server *server, int error);

@@ -14,8 +14,8 @@
 
 enum {
 	UDP_CALLS_MAX = 64, /* in flight on one socket; more are dropped, as datagrams may be */
-	UDP_CALL_BYTES_MAX = 4096,   /* longer ones are no call that is served here */
-	UDP_REPLY_BYTES_MAX = 65000, /* what a datagram can carry */
+	UDP_CALL_BYTES_MAX = 65536, /* what a datagram can carry */
+	UDP_REPLY_BYTES_MAX = 65000,
 };
 
 /* Where a datagram came from, and to which of our addresses it was sent. */

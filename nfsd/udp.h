@@ -9,6 +9,10 @@
 
 struct udp_socket;
 
+enum {
+	UDP_IO_BYTES_MAX = 32 << 10
+}; /* a READ over UDP, whatever it asks for */
+
 /* Serve a bound socket; takes over @fd, also on failure. 0 or -ENOMEM. */
 int udp_open(struct worker *worker, int fd, enum socket_role role);
 

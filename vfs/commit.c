@@ -25,6 +25,12 @@ void vfs_file_dirtied(struct vfs_file *file)
 		atomic_store(&file->dirty_ms, vfs_now_ms());
 }
 
+static void flush_failed(struct vfs *vfs, int error)
+{
+	if (vfs->flush_failed)
+		vfs->flush_failed(vfs->flush_context, error);
+}
+
 static void flush_schedule(struct vfs_file *file, struct loop *loop)
 {
 	file->flush_loop = loop;
@@ -74,6 +80,9 @@ static void flush_ended(struct ring_op *op, int result)
 	struct group_commit_waiter *waiter;
 	bool again;
 
+	/* The kernel tells an error once: everybody must hear of it before anybody is answered. */
+	if (result < 0)
+		flush_failed(file->vfs, result);
 	pthread_mutex_lock(&file->commit_lock);
 	waiter = group_commit_flush_ends(&file->gate, &again);
 	pthread_mutex_unlock(&file->commit_lock);
@@ -96,6 +105,11 @@ static void flush_ended(struct ring_op *op, int result)
 
 int vfs_file_flush(struct vfs_file *file)
 {
+	int r;
+
 	atomic_store(&file->dirty, false);
-	return fsync(file->fd) < 0 ? -errno : 0;
+	r = fsync(file->fd) < 0 ? -errno : 0;
+	if (r < 0)
+		flush_failed(file->vfs, r);
+	return r;
 }

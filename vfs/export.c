@@ -44,6 +44,12 @@ struct vfs_export *vfs_export_unref(struct vfs_export *export)
 	return NULL;
 }
 
+void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int error), void *context)
+{
+	vfs->flush_failed = failed;
+	vfs->flush_context = context;
+}
+
 static struct vfs_parsed *parsed_ref(struct vfs_parsed *parsed)
 {
 	atomic_fetch_add(&parsed->refs, 1);
@@ -87,6 +93,7 @@ int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vf
 	}
 	vfs->key = *key;
 	vfs->open_files_max = open_files_max;
+	pthread_mutex_init(&vfs->load_lock, NULL);
 	pthread_rwlock_init(&vfs->exports_lock, NULL);
 	for (unsigned i = 0; i < VFS_SHARDS; i++) {
 		pthread_mutex_init(&vfs->shards[i].lock, NULL);
@@ -96,16 +103,34 @@ int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vf
 	return 0;
 }
 
+static int table_new(struct vfs_table *table, size_t room)
+{
+	table->count = 0;
+	table->exports = calloc(room + 1, sizeof *table->exports);
+	table->specs = calloc(room + 1, sizeof *table->specs);
+	return table->exports && table->specs ? 0 : -ENOMEM;
+}
+
+static void table_done(struct vfs_table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		vfs_export_unref(table->exports[i]);
+	free(table->exports);
+	free(table->specs);
+	*table = (struct vfs_table){ 0 };
+}
+
+static void export_remove(struct vfs_export *export)
+{
+	atomic_store(&export->removed, true);
+	export->spec = NULL;
+}
+
 static void table_clear(struct vfs *vfs)
 {
-	for (size_t i = 0; i < vfs->table_count; i++) {
-		atomic_store(&vfs->table[i]->removed, true);
-		vfs->table[i]->spec = NULL;
-		vfs_export_unref(vfs->table[i]);
-	}
-	free(vfs->table);
-	vfs->table = NULL;
-	vfs->table_count = 0;
+	for (size_t i = 0; i < vfs->table.count; i++)
+		export_remove(vfs->table.exports[i]);
+	table_done(&vfs->table);
 }
 
 struct vfs *vfs_free(struct vfs *vfs)
@@ -118,6 +143,7 @@ struct vfs *vfs_free(struct vfs *vfs)
 		pthread_mutex_destroy(&vfs->shards[i].lock);
 	parsed_unref(vfs->parsed);
 	pthread_rwlock_destroy(&vfs->exports_lock);
+	pthread_mutex_destroy(&vfs->load_lock);
 	free(vfs);
 	return NULL;
 }
@@ -198,12 +224,14 @@ static int export_root(struct vfs *vfs, struct vfs_export *export)
 	return r;
 }
 
-static struct vfs_export *table_find(struct vfs_export **table, size_t count, uint32_t id)
+/* Its place in the table, or the table's count. */
+static size_t table_find(const struct vfs_table *table, uint32_t id)
 {
-	for (size_t i = 0; i < count; i++)
-		if (table[i]->id == id)
-			return table[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < table->count && table->exports[i]->id != id)
+		i++;
+	return i;
 }
 
 static uint32_t next_serial(struct vfs *vfs)
@@ -211,22 +239,32 @@ static uint32_t next_serial(struct vfs *vfs)
 	return atomic_fetch_add(&vfs->serial_last, 1) + 1;
 }
 
-/* Make one line usable: the export that is there already if it is the same place, else a new
- * one. */
-static int export_bring_up(struct vfs *vfs, const struct export_spec *spec,
-                           struct vfs_export **table, size_t count, struct vfs_export **ret_export,
+/* Is it the same place as one that is served now? Then that one goes on. Under load_lock. */
+static struct vfs_export *export_keep_old(struct vfs *vfs, struct vfs_export *export)
+{
+	size_t i = table_find(&vfs->table, export->id);
+	struct vfs_export *old = i < vfs->table.count ? vfs->table.exports[i] : NULL;
+
+	if (!old || old->mount_id != export->mount_id ||
+	    memcmp(&old->root_handle, &export->root_handle, sizeof old->root_handle) != 0)
+		return export;
+	vfs_export_unref(export);
+	return vfs_export_ref(old);
+}
+
+/* Make one line usable and add it to @table. Under load_lock; waits for disks. */
+static int export_bring_up(struct vfs *vfs, const struct export_spec *spec, struct vfs_table *table,
                            char *why)
 {
-	struct vfs_export *export = NULL, *old;
+	struct vfs_export *export = NULL;
+	size_t same = table_find(table, export_id(spec));
 	int r;
 
 	why[0] = '\0';
-	old = table_find(table, count, export_id(spec));
-	if (old) {
+	if (same < table->count) {
 		snprintf(why, EXPORT_WHY_BYTES,
-		         "%s has the same id as %s:%u. Give both different"
-		         " numbers with fsid=N",
-		         spec->path, old->spec->file, old->spec->line);
+		         "%s has the same id as %s:%u. Give both different numbers with fsid=N",
+		         spec->path, table->specs[same]->file, table->specs[same]->line);
 		return -EEXIST;
 	}
 	r = export_open(vfs, spec, &export, why);
@@ -239,78 +277,72 @@ static int export_bring_up(struct vfs *vfs, const struct export_spec *spec,
 		vfs_export_unref(export);
 		return r;
 	}
-	old = table_find(vfs->table, vfs->table_count, export->id);
-	if (old && memcmp(&old->root_handle, &export->root_handle, sizeof old->root_handle) == 0 &&
-	    old->mount_id == export->mount_id) {
-		vfs_export_unref(export);
-		export = vfs_export_ref(old);
-	}
-	*ret_export = export;
+	table->exports[table->count] = export_keep_old(vfs, export);
+	table->specs[table->count++] = spec;
 	return 0;
 }
 
-/* Bring up every line that can be; returns how many. Under exports_lock, for writing. */
-static size_t table_fill(struct vfs *vfs, const struct exports *exports, struct vfs_export **table,
-                         vfs_report_fn *report, void *context)
+/* Bring up every line that can be. Under load_lock. */
+static void table_fill(struct vfs *vfs, const struct exports *exports, struct vfs_table *table,
+                       vfs_report_fn *report, void *context)
 {
 	char why[EXPORT_WHY_BYTES];
-	size_t count = 0;
 
 	for (size_t i = 0; i < exports->count; i++) {
 		const struct export_spec *spec = &exports->specs[i];
 
-		if (export_bring_up(vfs, spec, table, count, &table[count], why) < 0) {
+		if (export_bring_up(vfs, spec, table, why) < 0)
 			report(context, EXPORTS_ERROR, spec, why);
-			continue;
-		}
-		if (!table[count]->fs.identity_lasts)
+		else if (!table->exports[table->count - 1]->fs.identity_lasts)
 			report(context, EXPORTS_WARNING, spec,
 			       "this file system's identity changes when it is mounted again, and"
 			       " clients' handles with it. fsid=N makes them last");
-		table[count++]->spec = spec; /* also for the messages about later lines */
 	}
-	return count;
 }
 
 /* Put the new table in the old one's place. Exports in both go on under a new serial; those only in
  * the old one are stale from now on. Under exports_lock, for writing. */
-static void table_swap(struct vfs *vfs, struct vfs_export **table, size_t count)
+static void table_swap(struct vfs *vfs, struct vfs_table *table)
 {
-	for (size_t i = 0; i < count; i++)
-		atomic_store(&table[i]->serial, next_serial(vfs));
-	for (size_t i = 0; i < vfs->table_count; i++) {
-		struct vfs_export *old = vfs->table[i];
+	struct vfs_table old = vfs->table;
 
-		if (table_find(table, count, old->id) != old) {
-			atomic_store(&old->removed, true);
-			old->spec = NULL;
-		}
-		vfs_export_unref(old);
+	for (size_t i = 0; i < old.count; i++) {
+		size_t now = table_find(table, old.exports[i]->id);
+
+		if (now == table->count || table->exports[now] != old.exports[i])
+			export_remove(old.exports[i]);
 	}
-	free(vfs->table);
-	vfs->table = table;
-	vfs->table_count = count;
+	for (size_t i = 0; i < table->count; i++) {
+		table->exports[i]->spec = table->specs[i];
+		atomic_store(&table->exports[i]->serial, next_serial(vfs));
+	}
+	vfs->table = *table;
+	*table = old;
 }
 
 int vfs_exports_set(struct vfs *vfs, struct exports *exports, vfs_report_fn *report, void *context,
                     size_t *ret_usable)
 {
 	struct vfs_parsed *old, *parsed = parsed_new(exports);
-	struct vfs_export **table;
+	struct vfs_table table;
 
 	if (!parsed)
 		return -ENOMEM;
-	table = calloc(parsed->exports.count + 1, sizeof *table);
-	if (!table) {
+	if (table_new(&table, parsed->exports.count) < 0) {
+		table_done(&table);
 		parsed_unref(parsed);
 		return -ENOMEM;
 	}
+	pthread_mutex_lock(&vfs->load_lock);
+	table_fill(vfs, &parsed->exports, &table, report, context);
+	*ret_usable = table.count;
 	pthread_rwlock_wrlock(&vfs->exports_lock);
-	*ret_usable = table_fill(vfs, &parsed->exports, table, report, context);
-	table_swap(vfs, table, *ret_usable);
+	table_swap(vfs, &table);
 	old = vfs->parsed;
 	vfs->parsed = parsed;
 	pthread_rwlock_unlock(&vfs->exports_lock);
+	pthread_mutex_unlock(&vfs->load_lock);
+	table_done(&table); /* the old one */
 	parsed_unref(old);
 	return 0;
 }
@@ -326,12 +358,13 @@ void vfs_exports_visit(struct vfs *vfs,
 
 struct vfs_export *vfs_export_by_id(struct vfs *vfs, uint32_t id)
 {
-	struct vfs_export *export;
+	struct vfs_export *export = NULL;
+	size_t i;
 
 	pthread_rwlock_rdlock(&vfs->exports_lock);
-	export = table_find(vfs->table, vfs->table_count, id);
-	if (export)
-		vfs_export_ref(export);
+	i = table_find(&vfs->table, id);
+	if (i < vfs->table.count)
+		export = vfs_export_ref(vfs->table.exports[i]);
 	pthread_rwlock_unlock(&vfs->exports_lock);
 	return export;
 }
@@ -376,40 +409,57 @@ int vfs_export_access(struct vfs *vfs, struct vfs_export *export,
 
 /* ---- MOUNT ---- */
 
-/* The export of a line, with a reference; one that could not be served before is tried again. */
-static int export_of_spec(struct vfs *vfs, const char *path, struct vfs_export **ret_export,
-                          char *ret_below)
+/* The export that serves a path now: 0 and a reference, -ENOENT if no line has the path, -ESTALE if
+ * its line could not be served. */
+static int export_of_path(struct vfs *vfs, const char *path, struct vfs_export **ret_export,
+                          char ret_below[VFS_MOUNT_PATH_BYTES_MAX + 1])
 {
 	const struct export_spec *spec;
-	struct vfs_export *export = NULL;
-	char why[EXPORT_WHY_BYTES];
 	const char *below;
-	int r = 0;
+	int r = -ENOENT;
 
-	pthread_rwlock_wrlock(&vfs->exports_lock);
+	pthread_rwlock_rdlock(&vfs->exports_lock);
 	spec = exports_find_path(&vfs->parsed->exports, path, &below);
-	if (!spec)
-		r = -ENOENT;
-	else
+	if (spec) {
+		size_t i = table_find(&vfs->table, export_id(spec));
+
 		snprintf(ret_below, VFS_MOUNT_PATH_BYTES_MAX + 1, "%s", below);
-	if (r == 0)
-		export = table_find(vfs->table, vfs->table_count, export_id(spec));
-	if (r == 0 && (!export || export->spec != spec)) {
-		export = NULL;
-		if (vfs->table_count < vfs->parsed->exports.count)
-			r = export_bring_up(vfs, spec, vfs->table, vfs->table_count, &export, why);
-		if (r == 0 && export) {
-			export->spec = spec;
-			atomic_store(&export->serial, next_serial(vfs));
-			vfs->table[vfs->table_count++] = export; /* the reference goes along */
-		} else {
-			r = -ESTALE;
+		r = -ESTALE;
+		if (i < vfs->table.count && vfs->table.specs[i] == spec) {
+			*ret_export = vfs_export_ref(vfs->table.exports[i]);
+			r = 0;
 		}
 	}
-	if (r == 0)
-		*ret_export = vfs_export_ref(export);
 	pthread_rwlock_unlock(&vfs->exports_lock);
 	return r;
+}
+
+/* A line that could not be served at start, because its disk was not mounted, is tried again when a
+ * client asks for it. */
+static void export_try_again(struct vfs *vfs, const char *path)
+{
+	const struct export_spec *spec;
+	struct vfs_table one;
+	char why[EXPORT_WHY_BYTES];
+	const char *below;
+
+	if (table_new(&one, 1) < 0) {
+		table_done(&one);
+		return;
+	}
+	pthread_mutex_lock(&vfs->load_lock); /* nobody else changes parsed or the table meanwhile */
+	spec = exports_find_path(&vfs->parsed->exports, path, &below);
+	if (spec && table_find(&vfs->table, export_id(spec)) == vfs->table.count &&
+	    export_bring_up(vfs, spec, &one, why) == 0) {
+		pthread_rwlock_wrlock(&vfs->exports_lock);
+		one.exports[0]->spec = spec;
+		atomic_store(&one.exports[0]->serial, next_serial(vfs));
+		vfs->table.exports[vfs->table.count] = vfs_export_ref(one.exports[0]);
+		vfs->table.specs[vfs->table.count++] = spec;
+		pthread_rwlock_unlock(&vfs->exports_lock);
+	}
+	pthread_mutex_unlock(&vfs->load_lock);
+	table_done(&one);
 }
 
 /* Below the root by components, never out of it, never through a link or onto another mount. */
@@ -437,7 +487,11 @@ int vfs_mount(struct vfs *vfs, const char *path, const struct export_address *cl
 
 	if (strlen(path) > VFS_MOUNT_PATH_BYTES_MAX)
 		return -ENAMETOOLONG;
-	r = export_of_spec(vfs, path, &export, below);
+	r = export_of_path(vfs, path, &export, below);
+	if (r == -ESTALE) {
+		export_try_again(vfs, path);
+		r = export_of_path(vfs, path, &export, below);
+	}
 	if (r < 0)
 		return r;
 	r = vfs_export_access(vfs, export, client, names, true, &options);

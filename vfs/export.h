@@ -17,6 +17,11 @@ struct vfs_file;
 
 /* @open_files_max: descriptors that cached files may hold. */
 int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vfs **ret_vfs);
+
+/* Be told of every flush that failed, before anybody whom it covered is answered: the write
+ * verifier must change. May be called on any thread. Before the first file is opened. */
+void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int error), void *context);
+
 struct vfs *vfs_free(struct vfs *vfs);
 
 typedef void vfs_report_fn(void *context, enum exports_severity severity,

@@ -497,23 +497,20 @@ static unsigned sweep_shard(struct vfs_shard *shard, uint64_t now_ms, struct swe
 	return count;
 }
 
-int vfs_sweep(struct vfs *vfs)
+void vfs_sweep(struct vfs *vfs)
 {
 	uint64_t now_ms = vfs_now_ms();
 	struct sweep_find finds[64];
-	int error = 0;
 
 	for (unsigned s = 0; s < VFS_SHARDS; s++) {
 		unsigned count = sweep_shard(&vfs->shards[s], now_ms, finds, ARRAY_COUNT(finds));
 
 		for (unsigned i = 0; i < count; i++) {
-			int r = finds[i].flush ? vfs_file_flush(finds[i].file) : 0;
-
-			error = r < 0 ? r : error;
+			if (finds[i].flush)
+				(void) vfs_file_flush(finds[i].file); /* failing tells by itself */
 			vfs_file_put(finds[i].file);
 		}
 	}
-	return error;
 }
 
 void vfs_files_forget(struct vfs *vfs)

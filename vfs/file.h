@@ -74,9 +74,8 @@ int vfs_file_may(const struct vfs_file *file, const struct vfs_attr *attr,
                  const struct vfs_cred *cred, bool write);
 
 /* Close files nobody uses: idle ones, removed ones; flush what lies dirty too long. Call it every
- * few seconds on a thread that may block. Returns -EIO or the like if a flush failed: the verifier
- * must change. */
-int vfs_sweep(struct vfs *vfs);
+ * few seconds on a thread that may block. */
+void vfs_sweep(struct vfs *vfs);
 
 struct vfs_stats {
 	uint64_t opened, hits, evicted, refused;

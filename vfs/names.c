@@ -259,14 +259,18 @@ int vfs_link(struct vfs_file *file, struct vfs_file *dir, const char *name,
 	vfs_fd_path(file->fd, path);
 	if (linkat(AT_FDCWD, path, dir->fd, name, AT_SYMLINK_FOLLOW) < 0)
 		return errno == ENOENT ? -ESTALE : -errno; /* its last name went meanwhile */
-	if (!caller->async && vfs_file_is(file, VFS_OPEN_READ) && fsync(file->fd) < 0)
-		return -errno;
+	if (!caller->async && vfs_file_is(file, VFS_OPEN_READ)) {
+		r = vfs_file_flush(file);
+		if (r < 0)
+			return r;
+	}
 	return vfs_dir_sync(dir, caller);
 }
 
 /* ---- creating what is no regular file ---- */
 
-/* Another may have looked the name up first: then the cache has the file, open for less than we had. */
+/* Another may have looked the name up first: then the cache has the file, open for less than we
+ * had. */
 static int created_set(struct vfs_file *file, const struct vfs_set *rest,
                        const struct vfs_caller *caller)
 {
@@ -302,6 +306,11 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
 	                fstat(file->fd, &stat) == 0;
 	if (rest.set_mode)
 		rest.mode = (stat.st_mode & 07777) | (set->mode & 06000);
+	/* Only root gives files away. What others ask for is left undone, not refused: clients that
+	 * fill in all of sattr3 name the owner they see, and the reply's attributes tell the truth.
+	 * */
+	if (caller->cred.uid != 0)
+		rest.set_uid = rest.set_gid = false;
 	if (rest.set_mode || rest.set_uid || rest.set_gid || rest.set_size ||
 	    rest.set_atime != VFS_TIME_KEEP || rest.set_mtime != VFS_TIME_KEEP)
 		r = created_set(file, &rest, caller);

@@ -2,9 +2,9 @@
 /*
  * vfs_internal.h - what vfs/'s own files share.
  *
- * Lock order: vfs->exports_lock, then a shard's lock, then a file's lock. No lock is held over a
- * system call that may wait for a disk, except a file's open_lock and set_lock, which only blocking
- * calls take.
+ * Lock order: vfs->load_lock, vfs->exports_lock, then a shard's lock, then a file's lock. No lock
+ * is held over a system call that may wait for a disk, except a file's open_lock and set_lock,
+ * which only blocking calls take.
  */
 #pragma once
 
@@ -27,6 +27,13 @@ enum {
 struct vfs_parsed {
 	atomic_uint refs;
 	struct exports exports;
+};
+
+/* The exports that can be served, each with its line; room for one a line. */
+struct vfs_table {
+	struct vfs_export **exports; /* with a reference each */
+	const struct export_spec **specs;
+	size_t count;
 };
 
 struct vfs_export {
@@ -87,11 +94,14 @@ struct vfs {
 	atomic_uint open_files;
 	atomic_uint evict_hand; /* the shard to evict from next */
 
+	pthread_mutex_t load_lock; /* one changes the table at a time; opens under it */
 	pthread_rwlock_t exports_lock;
 	struct vfs_parsed *parsed; /* what the specs point into */
-	struct vfs_export **table; /* usable exports; as many as specs at most */
-	size_t table_count;
+	struct vfs_table table;
 	atomic_uint serial_last;
+
+	void (*flush_failed)(void *context, int error); /* vfs_new() */
+	void *flush_context;
 
 	struct vfs_shard shards[VFS_SHARDS];
 	atomic_uint_fast64_t opened, hits, evicted, refused;

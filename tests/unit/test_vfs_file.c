@@ -309,7 +309,7 @@ START_TEST(a_file_removed_behind_our_back_is_swept)
 	vfs_file_put(file);
 	ck_assert_int_eq(unlink(temp_path(path, real.dir, "file")), 0);
 	ck_assert_uint_eq(vfs_real_open_files(real.vfs), before + 1);
-	ck_assert_int_eq(vfs_sweep(real.vfs), 0);
+	vfs_sweep(real.vfs);
 	ck_assert_uint_eq(vfs_real_open_files(real.vfs), before);
 }
 END_TEST
@@ -350,7 +350,7 @@ START_TEST(a_removed_file_is_not_opened_for_more)
 	ck_assert_int_eq(unlink(temp_path(path, real.dir, "file")), 0);
 	/* The kernel still opens it while we hold it; its attributes say that it is gone. */
 	(void) vfs_file_need(file, VFS_OPEN_READ);
-	ck_assert_int_eq(vfs_sweep(real.vfs), 0);
+	vfs_sweep(real.vfs);
 	vfs_file_put(file);
 }
 END_TEST
@@ -365,11 +365,11 @@ START_TEST(the_sweep_flushes_what_lies_dirty_too_long)
 	file = vfs_real_lookup(&real, "file");
 	ck_assert_int_eq(vfs_file_need(file, VFS_OPEN_READ_WRITE), 0);
 	vfs_file_dirtied(file);
-	ck_assert_int_eq(vfs_sweep(real.vfs), 0);
+	vfs_sweep(real.vfs);
 	ck_assert(atomic_load(&file->dirty)); /* not yet */
 	atomic_fetch_sub(&file->dirty_ms, 6000);
 	vfs_file_dirtied(file); /* written again: since when does not change */
-	ck_assert_int_eq(vfs_sweep(real.vfs), 0);
+	vfs_sweep(real.vfs);
 	ck_assert(!atomic_load(&file->dirty));
 	vfs_file_put(file);
 	ck_assert_uint_eq(vfs_real_open_files(real.vfs), 2); /* flushed, not closed */
@@ -386,7 +386,7 @@ START_TEST(the_sweep_closes_what_nobody_uses_for_long)
 	atomic_fetch_sub(&file->used_ms, 61000);
 	atomic_fetch_sub(&held->used_ms, 61000);
 	vfs_file_put(file);
-	ck_assert_int_eq(vfs_sweep(real.vfs), 0);
+	vfs_sweep(real.vfs);
 	ck_assert_uint_eq(vfs_real_open_files(real.vfs), 2); /* the root and the held one */
 	check_content(held, name_of(1));
 	vfs_file_put(held);
@@ -409,7 +409,7 @@ START_TEST(files_of_a_removed_export_are_stale)
 	check_content(held, name_of(1)); /* a call that runs ends as it began */
 	vfs_file_put(held);
 	real.root = vfs_file_put(real.root);
-	ck_assert_int_eq(vfs_sweep(real.vfs), 0);
+	vfs_sweep(real.vfs);
 	ck_assert_uint_eq(vfs_real_open_files(real.vfs), 0);
 }
 END_TEST

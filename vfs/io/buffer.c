@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "vfs/base/cleanup.h"
@@ -56,7 +55,14 @@ static bool buffer_budget_take(struct buffer_budget *budget, size_t bytes)
 	return true;
 }
 
-int buffer_budget_has_room(const struct buffer_budget *budget)
+unsigned buffer_budget_percent(const struct buffer_budget *budget)
+{
+	size_t used = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
+
+	return (unsigned) (used * 100 / budget->limit_bytes);
+}
+
+bool buffer_budget_has_room(const struct buffer_budget *budget)
 {
 	size_t used = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,5 +52,8 @@ struct buffer *buffer_unref(struct buffer *buffer);
 /* Give part of what lies unused back to the system; call it now and then. */
 void buffer_pool_trim(struct buffer_pool *pool);
 
+/* How much of the budget is spent, in percent. */
+unsigned buffer_budget_percent(const struct buffer_budget *budget);
+
 /* Has the budget room for another large buffer? */
-int buffer_budget_has_room(const struct buffer_budget *budget);
+bool buffer_budget_has_room(const struct buffer_budget *budget);
