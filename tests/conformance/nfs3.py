@@ -631,12 +631,15 @@ class Nfs3:
         if self.attributes(fh).type != NF3DIR:
             self.remove(dir, name).ok()
             return
+        self.setattr(fh, mode=0o700)  # so that a user can empty it, too
         while True:
             inside = self.names(fh)
             if not inside:
                 break
-            for child in inside:
-                if self.remove(fh, child).status != NFS3_OK:
+            for at in range(0, len(inside), 64):
+                calls = [(child, self.start("REMOVE", dir=fh, name=child))
+                         for child in inside[at:at + 64]]
+                for child in [child for child, call in calls if self.wait(call).status != NFS3_OK]:
                     self.remove_tree(fh, child)
         self.rmdir(dir, name).ok()
 

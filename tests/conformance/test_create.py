@@ -231,6 +231,33 @@ def test_guarded_is_atomic(server, nfs, home, fh, what):
             "round %d: expected one NFS3_OK and seven EXIST, got %s" % (round, tally(outcomes))
 
 
+@pytest.mark.parametrize("who", ["suite", "user"])
+@rule("RFC 1813 3.3.8", "RFC 1813 3.3.12")
+def test_unchecked_against_remove(server, nfs, shared, request, who):
+    """Two hosts create a name UNCHECKED again and again, two remove it: CREATE always succeeds,
+    REMOVE succeeds or finds nothing, and nobody hears STALE of a directory that is there."""
+    uid, gid = server.options.uid, server.options.gid
+    if who == "user":
+        request.getfixturevalue("as_root")
+        uid, gid = 1000, 1000
+    seen = {"CREATE": [], "REMOVE": []}
+
+    def act(client, i):
+        client = client.as_user(uid, gid)
+        for _ in range(150):
+            if i % 2:
+                seen["REMOVE"].append(client.remove(shared, b"x").status)
+            else:
+                seen["CREATE"].append(client.create(shared, b"x", UNCHECKED, mode=0o644).status)
+        return "done"
+
+    outcomes = in_parallel(server, 4, act)
+    assert outcomes == ["done"] * 4, outcomes
+    assert tally(seen["CREATE"]) == {"NFS3_OK": 300}, "CREATE: %s" % tally(seen["CREATE"])
+    assert set(tally(seen["REMOVE"])) <= {"NFS3_OK", "NFS3ERR_NOENT"}, \
+        "REMOVE: %s" % tally(seen["REMOVE"])
+
+
 @pytest.mark.parametrize("id", badnames.IDS)
 @EVERY_WAY
 @rule("RFC 1813 3.2", "defects.md Handles 3a", "defects.md Handles 3d", "defects.md Handles 3e",

@@ -50,13 +50,21 @@ def test_getport_of_the_unknown(ask, transport):
 @TRANSPORTS
 @rule("RFC 1833 3.2")
 def test_udp_mappings_are_true(server, ask, transport):
-    """NFS or MOUNT over UDP need not be; if they are registered, they answer."""
+    """NFS or MOUNT over UDP need not be; if they are registered, they answer, and rightly."""
+    root = server.mounted()
     for program in (nfs3.PROGRAM, mount3.PROGRAM):
         port = ask.getport(program, 3, portmap.UDP)
-        if port:
-            udp = rpc.UdpSocket(server.host, port, server.timeout)
-            assert udp.call(program, 3, 0) == b""
-            udp.close()
+        if not port:
+            continue
+        udp = rpc.UdpSocket(server.host, port, server.timeout)
+        assert udp.call(program, 3, 0) == b""
+        if program == mount3.PROGRAM:
+            assert mount3.Mount(udp, server.cred).mnt(server.export).ok().fh == root
+        else:
+            results = udp.call(program, 3, nfs3.NUMBERS["GETATTR"],
+                               nfs3.pack_arguments("GETATTR", file=root), server.cred)
+            nfs3.decode_result("GETATTR", "GETATTR(root) over UDP", results).ok()
+        udp.close()
 
 
 @TRANSPORTS
