@@ -118,7 +118,8 @@ struct call {
 	struct pool_job job;
 	struct ring_op op;
 	struct vfs_commit commit;
-	uint32_t io_bytes; /* READ, WRITE: done so far */
+	uint32_t io_bytes;       /* READ, WRITE: done so far */
+	uint64_t write_verifier; /* WRITE: when it began */
 };
 
 /* The record mark and an accepted header come first in a reply. */

@@ -46,6 +46,9 @@ int nfs3_write_prepare(struct call *call)
 void nfs3_write(struct call *call)
 {
 	call->io_bytes = 0;
+	/* Not the one at the end: a flush that fails meanwhile may lose this data, and the client
+	 * must find that COMMIT answers with another. */
+	call->write_verifier = atomic_load(&call->worker->server->write_verifier);
 	if (call->args.write.count == 0)
 		nfs3_write_reply(call, FILE_SYNC);
 	else
@@ -108,6 +111,6 @@ static void nfs3_write_reply(struct call *call, stable_how committed)
 	nfs3_put_wcc_of(out, call->file);
 	xdr_put_u32(out, call->io_bytes);
 	xdr_put_u32(out, committed);
-	xdr_put_u64(out, atomic_load(&call->worker->server->write_verifier));
+	xdr_put_u64(out, call->write_verifier);
 	call_finish(call); /* call is gone */
 }

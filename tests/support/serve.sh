@@ -53,7 +53,7 @@ sandbox_setup()
 # volume_mount KIND DIR [SIZE] - make a file system in an image beside DIR and mount it there.
 volume_mount()
 {
-	local kind=$1 dir=$2 size=${3:-2G} image=$2.img
+	local kind=$1 dir=$2 size=${3:-2G} image=$2.img options=loop
 
 	mkdir -p "$dir"
 	case $kind in
@@ -64,7 +64,11 @@ volume_mount()
 		;;
 	xfs) set -- mkfs.xfs -q -m reflink=1 ;;
 	ext4) set -- mkfs.ext4 -q -F ;;
-	btrfs) set -- mkfs.btrfs -q ;;
+	btrfs)
+		# statfs(2) there tells what a transaction committed; the suite waits for 10 s.
+		options=loop,commit=3
+		set -- mkfs.btrfs -q
+		;;
 	*)
 		echo "serve.sh: no file system '$kind' here: xfs, ext4, btrfs or tmpfs" >&2
 		return 2
@@ -77,7 +81,7 @@ volume_mount()
 			return 1
 		}
 	fi
-	serve_why "mounting $image on $dir" mount -o loop "$image" "$dir"
+	serve_why "mounting $image on $dir" mount -o "$options" "$image" "$dir"
 }
 
 # free_port - a TCP port of 127.0.0.1 that nothing uses now.
