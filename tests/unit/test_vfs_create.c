@@ -133,6 +133,7 @@ END_TEST
 START_TEST(what_is_created_belongs_to_the_caller)
 {
 	struct vfs_set give_away = { .set_uid = true, .uid = 1 };
+	struct vfs_set too_large = { .set_size = true, .size = INT64_MAX };
 
 	ck_assert_int_eq(create_as(&user, "mine", VFS_CREATE_GUARDED, &set_nothing, NULL), 0);
 	ck_assert_uint_eq(stat_of("mine").st_uid, USER);
@@ -140,9 +141,15 @@ START_TEST(what_is_created_belongs_to_the_caller)
 	ck_assert_int_eq(
 		create_as(&user, "exclusive", VFS_CREATE_EXCLUSIVE, &set_nothing, "8 bytes."), 0);
 	ck_assert_uint_eq(stat_of("exclusive").st_uid, USER);
-	/* All or nothing: what may not be set leaves no file behind. */
-	ck_assert_int_eq(create_as(&user, "given", VFS_CREATE_GUARDED, &give_away, NULL), -EPERM);
-	ck_assert(!is_there("given"));
+	/* Only root gives files away: of others that is left undone, and the reply says so. */
+	ck_assert_int_eq(create_as(&user, "kept", VFS_CREATE_GUARDED, &give_away, NULL), 0);
+	ck_assert_uint_eq(stat_of("kept").st_uid, USER);
+	ck_assert_int_eq(create_as(&vfs_real_root, "given", VFS_CREATE_GUARDED, &give_away, NULL),
+	                 0);
+	ck_assert_uint_eq(stat_of("given").st_uid, 1);
+	/* All or nothing: what cannot be set leaves no file behind. */
+	ck_assert_int_eq(create_as(&user, "large", VFS_CREATE_GUARDED, &too_large, NULL), -EFBIG);
+	ck_assert(!is_there("large"));
 	ck_assert_int_eq(chmod(real.dir, 0755), 0);
 	ck_assert_int_eq(create_as(&user, "other", VFS_CREATE_GUARDED, &set_nothing, NULL),
 	                 -EACCES);
