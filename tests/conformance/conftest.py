@@ -21,6 +21,7 @@ import time
 import pytest
 
 import rpc
+from nfs3 import NFS3_OK
 from server import Server
 
 GROUPS = ("rpc", "portmap", "mount", "attr", "lookup", "access", "read", "write", "commit",
@@ -67,8 +68,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "rule(*ids): the rules that a test holds the server to")
     config.lost_server = LostServer()
     config.left_behind = None
-    if not config.getoption("collectonly") and not (config.getoption("server")
-                                                    and config.getoption("export")):
+    if config.getoption("collectonly") or config.getoption("help"):
+        return
+    if not (config.getoption("server") and config.getoption("export")):
         raise pytest.UsageError("--server and --export are needed")
 
 
@@ -304,7 +306,30 @@ def other_export(server, option):
 
 @pytest.fixture
 def ro_root(server):
-    return other_export(server, "ro_export")
+    """The root of the read-only export. Should the server let "conformance-x" be made: it goes."""
+    root = other_export(server, "ro_export")
+    yield root
+    nfs = server.nfs()
+    if nfs.lookup(root, b"conformance-x").status == NFS3_OK:
+        nfs.remove_tree(root, b"conformance-x")
+
+
+def prepared_by_user(server, ro_root, name):
+    """Only what was put there for the suite is used for calls that a wrong server would execute."""
+    reply = server.nfs().lookup(ro_root, name)
+    if reply.status != NFS3_OK:
+        pytest.skip("needs a %s in the root of --ro-export" % name.decode())
+    return reply.fh
+
+
+@pytest.fixture
+def ro_file(server, ro_root):
+    return prepared_by_user(server, ro_root, b"conformance-file")
+
+
+@pytest.fixture
+def ro_dir(server, ro_root):
+    return prepared_by_user(server, ro_root, b"conformance-dir")
 
 
 @pytest.fixture

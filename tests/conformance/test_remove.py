@@ -156,14 +156,12 @@ def test_of_a_read_only_file(nfs, shared, user):
 
 @BOTH
 @rule("defects.md Handles 5a")
-def test_in_a_read_only_export(nfs, ro_root, procedure):
-    """ROFS, or NOENT for a name that is not there."""
-    entries = [e for e in nfs.list(ro_root, plus=True) if e.name not in (b".", b"..") and e.attr]
-    wanted = [e.name for e in entries if (e.attr.type == 2) == (procedure == "rmdir")]
-    if wanted:
-        getattr(nfs, procedure)(ro_root, wanted[0]).fails(NFS3ERR_ROFS)
-    else:
-        getattr(nfs, procedure)(ro_root, b"conformance-missing").fails(NFS3ERR_ROFS, NFS3ERR_NOENT)
+def test_in_a_read_only_export(nfs, ro_root, ro_file, ro_dir, procedure):
+    """ROFS; for a name that is not there, NOENT is right as well."""
+    name = b"conformance-file" if procedure == "remove" else b"conformance-dir"
+    getattr(nfs, procedure)(ro_root, name).fails(NFS3ERR_ROFS)
+    nfs.lookup(ro_root, name).ok()
+    getattr(nfs, procedure)(ro_root, b"conformance-missing").fails(NFS3ERR_ROFS, NFS3ERR_NOENT)
 
 
 @BOTH

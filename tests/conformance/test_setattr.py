@@ -279,11 +279,14 @@ def test_set_gid_of_a_group_one_is_not_in(nfs, home, user):
 
 
 @rule("defects.md Handles 5a")
-@pytest.mark.parametrize("change", [dict(mode=0o755), dict(atime=SERVER_TIME), dict(uid=0)],
+@pytest.mark.parametrize("change", [dict(mode=0o600), dict(size=0), dict(atime=SERVER_TIME),
+                                    dict(mtime=(5, 5)), dict(uid=0), dict(gid=0)],
                          ids=lambda change: "-".join(change))
-def test_in_a_read_only_export(nfs, ro_root, change):
+def test_in_a_read_only_export(nfs, ro_file, change):
     """ROFS."""
-    nfs.setattr(ro_root, **change).fails(NFS3ERR_ROFS)
+    before = nfs.attributes(ro_file)
+    nfs.setattr(ro_file, **change).fails(NFS3ERR_ROFS)
+    assert nfs.attributes(ro_file) == before
 
 
 @rule("RFC 1813 3.3.2")
