@@ -61,11 +61,11 @@ static void conn_close_now(struct conn *conn)
 /* Everything answered, or the time is up: close what is left, and end when it is gone. */
 static void worker_wind_down(struct worker *worker)
 {
-	bool sockets_gone = listeners_gone(worker) & udp_gone(worker);
+	bool listeners = listeners_gone(worker), datagrams = udp_gone(worker); /* ask both */
 
 	if (loop_now_ms(worker->loop) >= worker->stop_at_ms)
 		worker_for_each(worker, conn_close_now);
-	if (sockets_gone && atomic_load(&worker->conn_count) == 0 && worker->call_count == 0)
+	if (listeners && datagrams && atomic_load(&worker->conn_count) == 0 && worker->call_count == 0)
 		loop_stop(worker->loop);
 }
 
