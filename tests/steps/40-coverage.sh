@@ -8,5 +8,6 @@
 
 meson_build build-cov gcc -Db_coverage=true -Doptimization=0
 find build-cov -name '*.gcda' -delete
-meson_test build-cov --suite unit
+export CK_TIMEOUT_MULTIPLIER=10
+meson_test build-cov --suite unit --timeout-multiplier 4
 python3 tests/support/coverage_gate.py build-cov tests/coverage-files.txt

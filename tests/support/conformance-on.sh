@@ -19,8 +19,8 @@ shift 2
 sandbox_setup
 work=$SANDBOX_WORK
 chmod 755 "$work"
-# Images in memory: the suite makes thousands of small durable changes, and what a disk's flush costs
-# is not its subject.
+# Images in memory: the suite makes thousands of small durable changes, and what a disk's flush
+# costs is not its subject.
 mkdir "$work/memory" "$work/small" "$work/state" "$work/ctl"
 mount -t tmpfs -o size=12g memory "$work/memory"
 mount -t tmpfs -o size=40m small "$work/small"
