@@ -65,7 +65,8 @@ static void worker_wind_down(struct worker *worker)
 
 	if (loop_now_ms(worker->loop) >= worker->stop_at_ms)
 		worker_for_each(worker, conn_close_now);
-	if (listeners && datagrams && atomic_load(&worker->conn_count) == 0 && worker->call_count == 0)
+	if (listeners && datagrams && atomic_load(&worker->conn_count) == 0 &&
+	    worker->call_count == 0)
 		loop_stop(worker->loop);
 }
 
