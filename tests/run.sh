@@ -7,7 +7,8 @@
 # first lines say how:
 #
 #     # timeout: SECONDS        after that it is ended, and has failed
-#     # each: WORD WORD...      run it once with each word as its argument (a step NAME-WORD each)
+#     # each: WORD WORD...      run it once with each word as its argument (a step NAME-WORD each),
+#     # parallel: N             N of these at a time, where they mostly wait
 #
 # It prints what it likes (its log is build/test-logs/NAME.log), and ends with status 0 if all went
 # well and 77 if it could not run here, saying why in its last line. Under CI (CI=true) a skip is a
@@ -21,8 +22,9 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 logs=build/test-logs
-counts=$PWD/$logs/counts
-passed=0 failed=0 child=''
+passed=0 failed=0
+declare -A running=() # process id of a step: "NAME FILE STARTED"
+running_file=''        # whose steps these are: only those of one file run at once
 
 field() { sed -nE "s/^# $2: (.*)/\1/p;/^[^#]/q" "$1"; }
 
@@ -83,25 +85,35 @@ add_counts()
 	while read -r good bad; do
 		passed=$((passed + good))
 		failed=$((failed + bad))
-	done < "$counts"
+	done < "$1"
 }
 
-run_step()
+start_step()
 {
-	local name=$1 file=$2 log started status=0 seconds limit note
-	shift 2
+	local name=$1 file=$2 limit
 
-	log=$logs/$name.log
+	shift 2
 	limit=$(field "$file" timeout)
-	: > "$counts"
-	started=$SECONDS
-	STEP_COUNTS=$counts STEP_NAME=$name timeout --kill-after=20 "${limit:-300}" \
-		bash "$file" "$@" > "$log" 2>&1 < /dev/null &
-	child=$!
-	wait "$child" || status=$?
-	child=
+	: > "$logs/$name.counts"
+	STEP_COUNTS=$PWD/$logs/$name.counts STEP_NAME=$name \
+		timeout --kill-after=20 "${limit:-300}" bash "$file" "$@" \
+		> "$logs/$name.log" 2>&1 < /dev/null &
+	running[$!]="$name $file $SECONDS"
+	running_file=$file
+}
+
+# finish_step - wait for one of those that run, and tell how it went.
+finish_step()
+{
+	local pid status=0 name file started seconds limit note log
+
+	wait -n -p pid "${!running[@]}" || status=$?
+	read -r name file started <<< "${running[$pid]}"
+	unset "running[$pid]"
 	seconds=$((SECONDS - started))
-	add_counts
+	limit=$(field "$file" timeout)
+	log=$logs/$name.log
+	add_counts "$logs/$name.counts"
 	case $status in
 	0) result PASS "$name" "$seconds" ;;
 	77)
@@ -123,9 +135,22 @@ run_step()
 	esac
 }
 
+# run_step NAME FILE [ARGUMENT] - start it when there is room for it.
+run_step()
+{
+	local most
+
+	most=$(field "$2" parallel)
+	while [ "${#running[@]}" -gt 0 ] &&
+		{ [ "$running_file" != "$2" ] || [ "${#running[@]}" -ge "${most:-1}" ]; }; do
+		finish_step
+	done
+	start_step "$@"
+}
+
 interrupted()
 {
-	[ -z "$child" ] || kill -TERM "$child" 2> /dev/null || true
+	[ "${#running[@]}" -eq 0 ] || kill -TERM "${!running[@]}" 2> /dev/null || true
 	echo "Interrupted."
 	exit 130
 }
@@ -160,6 +185,9 @@ fi
 for step in "${steps[@]}"; do
 	# shellcheck disable=SC2086 # a name, a file and perhaps an argument, all without blanks
 	run_step $step
+done
+while [ "${#running[@]}" -gt 0 ]; do
+	finish_step
 done
 
 echo

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 420
 # each: xfs ext4 btrfs tmpfs
+# parallel: 2
 #
 # The conformance suite against the server with sanitizers, on each file system.
 
