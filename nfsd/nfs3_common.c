@@ -309,8 +309,9 @@ void nfs3_put_handle(struct xdr_out *out, const struct vfs_file *file)
 void nfs3_put_created(struct call *call, const struct vfs_file *file)
 {
 	nfs3_put_ok(&call->out);
-	xdr_put_u32(&call->out, 1); /* post_op_fh3: a handle follows */
-	nfs3_put_handle(&call->out, file);
+	xdr_put_u32(&call->out, file != NULL); /* post_op_fh3: a handle follows, if it is there */
+	if (file)
+		nfs3_put_handle(&call->out, file);
 	nfs3_put_attr_of(&call->out, file);
 	nfs3_put_wcc_of(&call->out, call->file);
 }

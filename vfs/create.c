@@ -41,8 +41,9 @@ static int create_guarded(struct vfs_file *dir, const char *name, const struct v
 	mode_t mode = set->set_mode ? set->mode & 07777 : CREATE_MODE_DEFAULT;
 	int fd = openat(dir->fd, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
 
-	return vfs_created(dir, name, fd < 0 ? -errno : fd, VFS_OPEN_READ_WRITE, set, caller,
-	                   ret_file);
+	if (fd < 0)
+		return -errno;
+	return vfs_created(dir, name, fd, VFS_OPEN_READ_WRITE, set, caller, ret_file);
 }
 
 /* The file is there: only its size is changed, if asked. */

@@ -21,8 +21,9 @@
 #include "vfs/vfs_internal.h"
 
 enum {
-	DEPTH_MAX = 4096
-}; /* directories above each other; more than any path can name */
+	DEPTH_MAX = 4096, /* directories above each other; more than any path can name */
+	LOOKUP_TRIES = 16,
+};
 
 void vfs_fd_path(int fd, char to[VFS_FD_PATH_BYTES])
 {
@@ -98,6 +99,13 @@ static int lookup_parent(struct vfs_file *dir, struct vfs_file **ret_file)
 	return vfs_file_adopt(dir->vfs, dir->export, take_fd(&fd), VFS_OPEN_PATH, ret_file);
 }
 
+static bool dir_lives(const struct vfs_file *dir)
+{
+	struct stat stat;
+
+	return fstat(dir->fd, &stat) == 0 && stat.st_nlink > 0;
+}
+
 int vfs_lookup(struct vfs_file *dir, const char *name, struct vfs_file **ret_file)
 {
 	int fd, r = vfs_name_check(name);
@@ -108,11 +116,18 @@ int vfs_lookup(struct vfs_file *dir, const char *name, struct vfs_file **ret_fil
 		return -ENOTDIR;
 	if (strcmp(name, "..") == 0)
 		return lookup_parent(dir, ret_file);
-	fd = lookup_open(dir, name, 0);
-	if (fd < 0)
-		return fd == -EXDEV ? -EACCES : fd; /* another file system: not exported here */
-	r = vfs_file_adopt(dir->vfs, dir->export, fd, VFS_OPEN_PATH, ret_file);
-	return r == -EXDEV ? -EACCES : r;
+	/* What a name named may be removed, and another take its name, before it is looked at: the
+	 * name is still to be found then. */
+	for (unsigned i = 0; i < LOOKUP_TRIES; i++) {
+		fd = lookup_open(dir, name, 0);
+		r = fd < 0 ? fd
+		           : vfs_file_adopt(dir->vfs, dir->export, fd, VFS_OPEN_PATH, ret_file);
+		if (r != -ESTALE || !dir_lives(dir))
+			break;
+	}
+	if (r == -EXDEV) /* another file system: not exported here */
+		return -EACCES;
+	return r == -ESTALE && dir_lives(dir) ? -ENOENT : r;
 }
 
 int vfs_lookup_cached(struct vfs_file *dir, const char *name, struct vfs_file **ret_file)
@@ -284,22 +299,13 @@ static int created_set(struct vfs_file *file, const struct vfs_set *rest,
 	return r < 0 ? r : vfs_setattr(file, rest, NULL, caller);
 }
 
-/* What was just created under a name: set what remains to be set, make it durable, hand it out. If
- * setting fails the name goes again: all or nothing. */
-int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open open,
-                const struct vfs_set *set, const struct vfs_caller *caller,
-                struct vfs_file **ret_file)
+/* What of @set is left to do after the creating call. */
+static struct vfs_set created_rest(const struct vfs_file *file, const struct vfs_set *set,
+                                   const struct vfs_caller *caller)
 {
 	struct vfs_set rest = *set;
-	struct vfs_file *file;
 	struct stat stat;
-	int r;
 
-	if (fd < 0)
-		return fd;
-	r = vfs_file_adopt(dir->vfs, dir->export, fd, open, &file);
-	if (r < 0)
-		return r == -EXDEV ? -ESTALE : r; /* another took the name meanwhile */
 	/* mkdir(2) ignores the set-id bits; all else of a mode is what the kernel made of it, with
 	 * a default access list or a parent's set-group-id bit. */
 	rest.set_mode = set->set_mode && (set->mode & 06000) && file->type == VFS_DIRECTORY &&
@@ -307,19 +313,43 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
 	if (rest.set_mode)
 		rest.mode = (stat.st_mode & 07777) | (set->mode & 06000);
 	/* Only root gives files away. What others ask for is left undone, not refused: clients that
-	 * fill in all of sattr3 name the owner they see, and the reply's attributes tell the truth.
-	 * */
+	 * fill in all of sattr3 name the owner they see, and the reply's attributes tell the
+	 * truth. */
 	if (caller->cred.uid != 0)
 		rest.set_uid = rest.set_gid = false;
-	if (rest.set_mode || rest.set_uid || rest.set_gid || rest.set_size ||
-	    rest.set_atime != VFS_TIME_KEEP || rest.set_mtime != VFS_TIME_KEEP)
-		r = created_set(file, &rest, caller);
-	if (r < 0) {
-		(void) unlinkat(dir->fd, name, file->type == VFS_DIRECTORY ? AT_REMOVEDIR : 0);
-		vfs_file_forget_removed(dir->vfs, &file->handle);
-	} else {
-		r = vfs_dir_sync(dir, caller);
+	return rest;
+}
+
+/* What was just created under a name: set what remains to be set, make it durable, hand it out. If
+ * setting fails the name goes again: all or nothing. If somebody else removed it meanwhile it was
+ * created all the same, and there is no file to hand out. */
+int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open open,
+                const struct vfs_set *set, const struct vfs_caller *caller,
+                struct vfs_file **ret_file)
+{
+	struct vfs_file *file = NULL;
+	struct vfs_set rest;
+	int r = fd;
+
+	if (fd >= 0)
+		r = vfs_file_adopt(dir->vfs, dir->export, fd, open, &file);
+	if (r >= 0) {
+		rest = created_rest(file, set, caller);
+		if (rest.set_mode || rest.set_uid || rest.set_gid || rest.set_size ||
+		    rest.set_atime != VFS_TIME_KEEP || rest.set_mtime != VFS_TIME_KEEP)
+			r = created_set(file, &rest, caller);
+		if (r < 0 && r != -ESTALE) {
+			(void) unlinkat(dir->fd, name,
+			                file->type == VFS_DIRECTORY ? AT_REMOVEDIR : 0);
+			vfs_file_forget_removed(dir->vfs, &file->handle);
+		}
 	}
+	if (r == -ENOENT || r == -ESTALE || r == -EXDEV) { /* removed, or another took the name */
+		file = vfs_file_put(file);
+		r = 0;
+	}
+	if (r >= 0)
+		r = vfs_dir_sync(dir, caller);
 	if (r < 0)
 		vfs_file_put(file);
 	else

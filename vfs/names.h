@@ -49,6 +49,8 @@ unsigned vfs_access(struct vfs_file *file, unsigned wanted);
 
 int vfs_readlink(struct vfs_file *file, char *ret_target, size_t bytes_max, size_t *ret_bytes);
 
+/* The creating calls: *ret_file is NULL if the new name was removed again before it could be looked
+ * at. */
 enum vfs_create_how {
 	VFS_CREATE_UNCHECKED,
 	VFS_CREATE_GUARDED,

@@ -17,7 +17,8 @@ void vfs_fd_path(int fd, char to[VFS_FD_PATH_BYTES]);
 /* -EACCES for a name that is empty or has a slash (RFC 1813 section 3.2); -ENAMETOOLONG. */
 int vfs_name_check(const char *name);
 
-/* names.c; takes over @fd, which may be a negative errno. */
+/* names.c; takes over @fd, which may be the negative errno of looking the new name up. *ret_file
+ * may be NULL (names.h). */
 int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open open,
                 const struct vfs_set *set, const struct vfs_caller *caller,
                 struct vfs_file **ret_file);
