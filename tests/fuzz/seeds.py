@@ -144,7 +144,97 @@ def mount_portmap_args():
     }
 
 
+def handles():
+    kernel = bytes(range(20))
+    head = bytes([1, 0x81, 0, 0]) + u32(7) + u64(0x1122334455667788)
+    return {
+        "wire": bytes([0]) + head + kernel + bytes(8),
+        "wire_shortest": bytes([0]) + head + kernel[:4] + bytes(8),
+        "wire_longest": bytes([0]) + head + bytes(32) + bytes(8),
+        "wire_too_long": bytes([0]) + head + bytes(33) + bytes(8),
+        "wire_cut": bytes([0]) + head,
+        "wire_other_version": bytes([0, 2]) + head[1:] + kernel + bytes(8),
+        "parts": bytes([1]) + u32(7) + u64(9) + bytes([0x81, 30, 1, 0]) + kernel,
+        "parts_longest": bytes([1]) + u32(7) + u64(9) + bytes([0x81, 55, 0x80, 0]) + bytes(32),
+        "parts_too_long": bytes([1]) + u32(7) + u64(9) + bytes([0x81, 0, 1, 0]) + bytes(33),
+    }
+
+
+def fake(node):
+    """A handle of tests/support/vfs_fake.c, as it is at first."""
+    return opaque(b"FAKE" + bytes([node, node + 1, 0, 0]))
+
+
+def message(procedure, args, kind=0):
+    """One message of a FRAMED input; see fuzz_stream.c."""
+    return bytes([kind, procedure, len(args)]) + args
+
+
+ROOT, OTHER, FILE, DIR, LINK = (fake(node) for node in range(5))
+NAME = opaque(b"name")
+
+
+def stream_calls():
+    """(procedure, arguments) of calls that get somewhere."""
+    return {
+        "null": [(0, b"")],
+        "getattr": [(1, node) for node in (ROOT, OTHER, FILE, DIR, LINK, fake(9))],
+        "setattr": [(2, FILE + SATTR_ALL + u32(0)), (2, DIR + SATTR_NONE + u32(1, 1003, 0))],
+        "lookup": [(3, ROOT + opaque(name)) for name in (b"file", b"dir", b"..", b"none", b"")],
+        "access": [(4, ROOT + u32(63)), (4, FILE + u32(63))],
+        "readlink": [(5, LINK), (5, FILE)],
+        "read": [(6, FILE + u64(at) + u32(n)) for at, n in ((0, 4096), (4990, 99), (9, 0), (0, -1))],
+        "write": [(7, FILE + u64(0) + u32(5, how) + opaque(b"12345")) for how in (0, 1, 2)]
+        + [(21, FILE + u64(0) + u32(0))],
+        "create": [(8, ROOT + NAME + u32(0) + SATTR_ALL), (8, ROOT + NAME + u32(1) + SATTR_NONE)],
+        "exclusive": [(8, ROOT + NAME + u32(2) + b"verifier")] * 2,
+        "mkdir": [(9, ROOT + NAME + SATTR_ALL), (13, ROOT + NAME)],
+        "symlink": [(10, ROOT + NAME + SATTR_NONE + opaque(b"../target"))],
+        "mknod": [(11, ROOT + NAME + u32(4) + SATTR_NONE + u32(5, 6)), (11, ROOT + NAME + u32(1))],
+        "remove": [(12, ROOT + opaque(b"file")), (1, FILE), (12, ROOT + opaque(b"dir"))],
+        "rename": [(14, ROOT + opaque(b"file") + DIR + NAME), (14, ROOT + NAME + OTHER + NAME)],
+        "link": [(15, FILE + DIR + NAME), (15, FILE + OTHER + NAME)],
+        "readdir": [(16, ROOT + u64(0) + bytes(8) + u32(n)) for n in (4096, 128, 0, -1)],
+        "readdirplus": [(17, ROOT + u64(0) + bytes(8) + u32(n, 9 * n)) for n in (4096, 99, 1)],
+        "fs": [(18, ROOT), (19, FILE), (20, DIR)],
+        "mount": [(1, opaque(b"/a")), (1, opaque(b"/c")), (5, b""), (2, b""), (3, opaque(b"/a"))],
+    }
+
+
+def streams():
+    framed, twice, bad_disk, bad_files, scarce, tiny = 1, 2, 8, 16, 32, 128
+    seeds = {}
+    everything = b""
+    for name, calls in stream_calls().items():
+        kind = 3 << 2 if name == "mount" else 0
+        all_of_it = b"".join(message(procedure, args, kind) for procedure, args in calls)
+        everything += all_of_it
+        seeds[name] = bytes([framed, 1]) + all_of_it
+        seeds[name + "_twice"] = bytes([framed | twice, 2]) + all_of_it
+        seeds[name + "_user"] = bytes([framed, 3]) + b"".join(
+            message(procedure | 3 << 5, args, kind) for procedure, args in calls
+        )
+    for flag in (twice, bad_disk, bad_files, scarce, tiny, twice | bad_disk | bad_files | 4):
+        seeds["everything_%d" % flag] = bytes([framed | flag, 4]) + everything
+    header = u32(9, 0, 2, 100003, 3, 7, 1, 20, 0, 0, 0, 0, 0, 0, 0)
+    data = bytes(64 << 10)
+    large = fragment(header + FILE + u64(0) + u32(len(data), 2) + opaque(data))
+    seeds["raw_large_write"] = bytes([0, 5]) + large
+    seeds["raw_large_writes_scarce"] = bytes([scarce | twice, 6]) + large + large
+    null = u32(3, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
+    seeds["raw_null"] = bytes([tiny, 7]) + fragment(null) * 5
+    seeds["raw_fragments"] = bytes([0, 8]) + b"".join(
+        fragment(null[i : i + 4], i == 36) for i in range(0, 40, 4)
+    )
+    seeds["raw_over_limit"] = bytes([0, 9]) + fragment(null) + u32(0xFFFFFFFF) + b"data"
+    seeds["raw_garbage"] = bytes([0, 10]) + b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"
+    seeds["raw_cut"] = bytes([0, 11]) + fragment(null)[:20]
+    return seeds
+
+
 def main():
+    write("handle", handles())
+    write("stream", streams())
     write("record", records())
     write("rpc_call", rpc_calls())
     write("nfs3_args", nfs3_args())
