@@ -499,7 +499,7 @@ int vfs_mount(struct vfs *vfs, const char *path, const struct export_address *cl
 		r = -EPERM;
 	if (r == 0) {
 		fd = open_below(export, below);
-		r = fd < 0 ? fd : vfs_file_adopt(vfs, export, fd, VFS_OPEN_PATH, ret_file);
+		r = fd < 0 ? fd : vfs_file_adopt(vfs, export, fd, VFS_OPEN_PATH, true, ret_file);
 	}
 	if (r == 0)
 		*ret_options = options;

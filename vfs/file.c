@@ -60,11 +60,33 @@ static void file_free(struct vfs_file *file)
 	free(file);
 }
 
+/* Closing the last descriptor of a removed file gives its space back, which may take long: that is
+ * not for a worker to do. What nobody uses waits for vfs_close_unused(). */
 struct vfs_file *vfs_file_put(struct vfs_file *file)
 {
-	if (file && atomic_fetch_sub(&file->refs, 1) == 1)
-		file_free(file);
+	struct vfs *vfs;
+	struct vfs_file *top;
+
+	if (!file || atomic_fetch_sub(&file->refs, 1) != 1)
+		return NULL;
+	vfs = file->vfs;
+	top = atomic_load(&vfs->unused);
+	do {
+		file->bucket_next = top;
+	} while (!atomic_compare_exchange_weak(&vfs->unused, &top, file));
 	return NULL;
+}
+
+void vfs_close_unused(struct vfs *vfs)
+{
+	struct vfs_file *file = atomic_exchange(&vfs->unused, NULL);
+
+	while (file) {
+		struct vfs_file *next = file->bucket_next;
+
+		file_free(file);
+		file = next;
+	}
 }
 
 /* Under the shard's lock. The hash's reference goes to the caller. */
@@ -160,13 +182,21 @@ static bool evict_some(struct vfs *vfs)
 		evicted += evict_from(&vfs->shards[hand], EVICT_BATCH - evicted);
 	}
 	atomic_fetch_add(&vfs->evicted, evicted);
+	vfs_close_unused(vfs);
 	return evicted > 0;
 }
 
-/* Reserve a descriptor of the cache's share. */
-static int reserve_open_file(struct vfs *vfs)
+/* Reserve a descriptor of the cache's share. -EAGAIN: only with closing others. */
+static int reserve_open_file(struct vfs *vfs, bool may_block)
 {
-	if (atomic_fetch_add(&vfs->open_files, 1) < vfs->open_files_max || evict_some(vfs))
+	if (atomic_fetch_add(&vfs->open_files, 1) < vfs->open_files_max)
+		return 0;
+	if (!may_block) {
+		atomic_fetch_sub(&vfs->open_files, 1);
+		return -EAGAIN;
+	}
+	vfs_close_unused(vfs);
+	if (atomic_load(&vfs->open_files) <= vfs->open_files_max || evict_some(vfs))
 		return 0;
 	atomic_fetch_sub(&vfs->open_files, 1);
 	atomic_fetch_add(&vfs->refused, 1);
@@ -279,7 +309,7 @@ static int file_make(struct vfs *vfs, struct vfs_export *export, int fd, enum vf
 }
 
 int vfs_file_adopt(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_open open,
-                   struct vfs_file **ret_file)
+                   bool may_block, struct vfs_file **ret_file)
 {
 	AUTO(close_fd) int owned = fd;
 	struct vfs_handle handle;
@@ -290,7 +320,7 @@ int vfs_file_adopt(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_
 	if (r == 0 && vfs_file_find(vfs, handle.bytes, handle.count, ret_file) == 0)
 		return 0;
 	if (r == 0)
-		r = reserve_open_file(vfs);
+		r = reserve_open_file(vfs, may_block);
 	return r < 0 ? r : file_make(vfs, export, take_fd(&owned), open, &handle, mix, ret_file);
 }
 
@@ -333,7 +363,7 @@ static int file_open_in(struct vfs *vfs, struct vfs_export *export,
 
 	if (parts->fs_identity != export->fs.identity)
 		return -ESTALE;
-	r = reserve_open_file(vfs);
+	r = reserve_open_file(vfs, true);
 	if (r < 0)
 		return r;
 	fd = open_patiently(vfs, export, parts, O_PATH);
@@ -448,6 +478,7 @@ void vfs_file_forget_removed(struct vfs *vfs, const struct vfs_handle *handle)
 		unhash(shard, file);
 	pthread_mutex_unlock(&shard->lock);
 	vfs_file_put(file);
+	vfs_close_unused(vfs);
 }
 
 /* ---- sweeping ---- */
@@ -511,6 +542,7 @@ void vfs_sweep(struct vfs *vfs)
 			vfs_file_put(finds[i].file);
 		}
 	}
+	vfs_close_unused(vfs);
 }
 
 void vfs_files_forget(struct vfs *vfs)
@@ -527,6 +559,7 @@ void vfs_files_forget(struct vfs *vfs)
 			vfs_file_put(file);
 		}
 	}
+	vfs_close_unused(vfs);
 }
 
 void vfs_stats_get(struct vfs *vfs, struct vfs_stats *ret_stats)

@@ -96,7 +96,7 @@ static int lookup_parent(struct vfs_file *dir, struct vfs_file **ret_file)
 	/* A directory that was moved out of the export must not lead its clients after it. */
 	if (!vfs_is_below_root(dir->export, fd))
 		return -ESTALE;
-	return vfs_file_adopt(dir->vfs, dir->export, take_fd(&fd), VFS_OPEN_PATH, ret_file);
+	return vfs_file_adopt(dir->vfs, dir->export, take_fd(&fd), VFS_OPEN_PATH, true, ret_file);
 }
 
 static bool dir_lives(const struct vfs_file *dir)
@@ -121,7 +121,8 @@ int vfs_lookup(struct vfs_file *dir, const char *name, struct vfs_file **ret_fil
 	for (unsigned i = 0; i < LOOKUP_TRIES; i++) {
 		fd = lookup_open(dir, name, 0);
 		r = fd < 0 ? fd
-		           : vfs_file_adopt(dir->vfs, dir->export, fd, VFS_OPEN_PATH, ret_file);
+		           : vfs_file_adopt(dir->vfs, dir->export, fd, VFS_OPEN_PATH, true,
+		                            ret_file);
 		if (r != -ESTALE || !dir_lives(dir))
 			break;
 	}
@@ -139,7 +140,9 @@ int vfs_lookup_cached(struct vfs_file *dir, const char *name, struct vfs_file **
 	fd = lookup_open(dir, name, RESOLVE_CACHED);
 	if (fd < 0)
 		return -EAGAIN; /* also errors: the blocking way says them */
-	return vfs_file_adopt(dir->vfs, dir->export, fd, VFS_OPEN_PATH, ret_file) < 0 ? -EAGAIN : 0;
+	return vfs_file_adopt(dir->vfs, dir->export, fd, VFS_OPEN_PATH, false, ret_file) < 0
+	               ? -EAGAIN
+	               : 0;
 }
 
 unsigned vfs_access(struct vfs_file *file, unsigned wanted)
@@ -332,7 +335,7 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
 	int r = fd;
 
 	if (fd >= 0)
-		r = vfs_file_adopt(dir->vfs, dir->export, fd, open, &file);
+		r = vfs_file_adopt(dir->vfs, dir->export, fd, open, true, &file);
 	if (r >= 0) {
 		rest = created_rest(file, set, caller);
 		if (rest.set_mode || rest.set_uid || rest.set_gid || rest.set_size ||

@@ -22,3 +22,9 @@ int vfs_name_check(const char *name);
 int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open open,
                 const struct vfs_set *set, const struct vfs_caller *caller,
                 struct vfs_file **ret_file);
+
+/* Make a change of a directory's names durable, unless the caller's export is async. */
+int vfs_dir_sync(struct vfs_file *dir, const struct vfs_caller *caller);
+
+/* Is an open directory inside the export, or its root? */
+bool vfs_is_below_root(const struct vfs_export *export, int dir_fd);

@@ -93,6 +93,8 @@ struct vfs {
 	unsigned open_files_max;
 	atomic_uint open_files;
 	atomic_uint evict_hand; /* the shard to evict from next */
+	_Atomic(struct vfs_file *)
+		unused; /* not hashed, without users: to be closed by who may block */
 
 	pthread_mutex_t load_lock; /* one changes the table at a time; opens under it */
 	pthread_rwlock_t exports_lock;
@@ -121,10 +123,14 @@ uint64_t vfs_now_ms(void);
  * @fd: taken over, also on failure
  *
  * Return: 0 with a reference in *ret_file (that of the file already cached, if there is one);
- *         -EXDEV if the descriptor lies on another mount than the export's root.
+ *         -EXDEV if the descriptor lies on another mount than the export's root; -EAGAIN if others
+ *         would have to be closed for it and @may_block is false.
  */
 int vfs_file_adopt(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_open open,
-                   struct vfs_file **ret_file);
+                   bool may_block, struct vfs_file **ret_file);
+
+/* Close what vfs_file_put() left; may wait for a disk. */
+void vfs_close_unused(struct vfs *vfs);
 
 /* The handle of an open file below an export, and its mix for fileids. */
 int vfs_handle_of(const struct vfs *vfs, const struct vfs_export *export, int fd,
@@ -141,8 +147,3 @@ struct stat;
 enum vfs_type vfs_type_of(mode_t mode);
 void vfs_attr_fill(const struct stat *stat, const struct vfs_export *export, uint64_t mix,
                    struct vfs_attr *ret_attr);
-
-/* namespace.c: make a change of a directory's names durable. */
-int vfs_dir_sync(struct vfs_file *dir, const struct vfs_caller *caller);
-/* The root of an export, for vfs_lookup("..") and vfs_mount(). */
-bool vfs_is_below_root(const struct vfs_export *export, int dir_fd);

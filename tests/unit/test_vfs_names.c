@@ -244,6 +244,7 @@ START_TEST(a_file_that_a_rename_replaced_is_let_go_of)
 	old = vfs_real_lookup(&real, "old");
 	ck_assert_int_eq(vfs_rename(real.root, "new", real.root, "old", &vfs_real_root), 0);
 	vfs_file_put(old);
+	vfs_sweep(real.vfs);
 	ck_assert_uint_eq(vfs_real_open_files(real.vfs), before);
 }
 END_TEST
