@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 780
 #
 # Real clients: libnfs's tools, showmount and rpcinfo, a Linux kernel.
 
