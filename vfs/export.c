@@ -163,8 +163,24 @@ static bool is_mountpoint(const char *path)
 	       (stat.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
+/* A thousand exports of one file system are probed once. */
+static bool fs_known(const struct vfs_table *table, const struct export_spec *spec, int root_fd,
+                     struct vfs_fs *ret_fs)
+{
+	struct stat stat;
+
+	if (spec->fsid || fstat(root_fd, &stat) < 0)
+		return false;
+	for (size_t i = 0; i < table->count; i++)
+		if (table->exports[i]->fs.device == stat.st_dev && !table->specs[i]->fsid) {
+			*ret_fs = table->exports[i]->fs;
+			return true;
+		}
+	return false;
+}
+
 /* Open an export's root and find out what it lies on. @why has room for EXPORT_WHY_BYTES. */
-static int export_open(struct vfs *vfs, const struct export_spec *spec,
+static int export_open(const struct vfs_table *table, const struct export_spec *spec,
                        struct vfs_export **ret_export, char *why)
 {
 	AUTO(close_fd) int root_fd = -EBADF;
@@ -189,7 +205,8 @@ static int export_open(struct vfs *vfs, const struct export_spec *spec,
 		         spec->path, strerror(-r));
 		return r;
 	}
-	r = vfs_fs_probe(root_fd, spec->fsid, &fs, &fs_why);
+	r = fs_known(table, spec, root_fd, &fs) ? 0
+	                                        : vfs_fs_probe(root_fd, spec->fsid, &fs, &fs_why);
 	if (r < 0) {
 		snprintf(why, EXPORT_WHY_BYTES, "%s cannot be exported: %s (%s)", spec->path,
 		         fs_why, strerror(-r));
@@ -267,7 +284,7 @@ static int export_bring_up(struct vfs *vfs, const struct export_spec *spec, stru
 		         spec->path, table->specs[same]->file, table->specs[same]->line);
 		return -EEXIST;
 	}
-	r = export_open(vfs, spec, &export, why);
+	r = export_open(table, spec, &export, why);
 	if (r == 0)
 		r = export_root(vfs, export);
 	if (r < 0) {
