@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nfsd/file_text.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/conf.h"
+#include "vfs/base/file_text.h"
 #include "vfs/base/log.h"
 
 #define CONFIG_FILE_DEFAULT  "/etc/lodestore/lodestore.conf"

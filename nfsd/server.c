@@ -10,12 +10,10 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "nfsd/file_text.h"
 #include "nfsd/mount3.h"
 #include "nfsd/mounts.h"
 #include "nfsd/nfs3.h"
@@ -27,6 +25,7 @@
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
+#include "vfs/handle_key.h"
 
 enum {
 	STOP_GRACE_MS = 3500, /* for calls that run; then connections are closed */
@@ -74,62 +73,20 @@ static void server_flush_failed(void *context, int error)
 
 /* ---- state directory ---- */
 
-static int key_read(const char *path, struct vfs_handle_key *ret_key)
-{
-	AUTO(free_ptr) char *text = NULL;
-	size_t bytes;
-	int r;
-
-	r = file_text_read(path, &text, &bytes);
-	if (r == -ENOENT)
-		return r;
-	if (r < 0) {
-		log_error("cannot read the key of the file handles, %s: %s", path, strerror(-r));
-		return r;
-	}
-	if (bytes != sizeof *ret_key) {
-		log_error("%s is damaged: it has %zu bytes instead of %zu. Restore it from a "
-		          "backup, or"
-		          " remove it and mount all clients anew (their file handles become stale)",
-		          path, bytes, sizeof *ret_key);
-		return -EINVAL;
-	}
-	memcpy(ret_key, text, sizeof *ret_key);
-	return 0;
-}
-
-static int key_make(const char *path, struct vfs_handle_key *ret_key)
-{
-	int r;
-
-	if (getrandom(ret_key, sizeof *ret_key, 0) != sizeof *ret_key)
-		return -EIO;
-	r = file_text_create(path, ret_key, sizeof *ret_key);
-	if (r == -EEXIST)
-		return key_read(path, ret_key);
-	if (r < 0)
-		log_error("cannot make the key of the file handles, %s: %s", path, strerror(-r));
-	else
-		log_info("made the key of the file handles, %s: keep it with your backups", path);
-	return r;
-}
-
 static int server_key(const struct config *config, struct vfs_handle_key *ret_key)
 {
-	AUTO(free_ptr) char *path = NULL;
+	char why[VFS_HANDLE_KEY_WHY_BYTES];
+	bool made;
 	int r;
 
-	if (mkdir(config->state_dir, 0700) < 0 && errno != EEXIST) {
-		r = -errno;
-		log_error("cannot make the state directory %s: %s. Make it, or name another with"
-		          " --state-dir",
-		          config->state_dir, strerror(-r));
-		return r;
-	}
-	if (asprintf(&path, "%s/handle.key", config->state_dir) < 0)
-		return -ENOMEM;
-	r = key_read(path, ret_key);
-	return r == -ENOENT ? key_make(path, ret_key) : r;
+	r = vfs_handle_key_load(config->state_dir, ret_key, &made, why);
+	if (r < 0)
+		log_error("%s", why);
+	else if (made)
+		log_info("made the key of the file handles, %s/handle.key: keep it with your"
+		         " backups",
+		         config->state_dir);
+	return r;
 }
 
 /* ---- exports ---- */

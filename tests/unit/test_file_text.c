@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nfsd/file_text.h"
+#include "vfs/base/file_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +170,21 @@ START_TEST(a_temporary_that_a_crash_left_is_no_obstacle)
 }
 END_TEST
 
+START_TEST(replacing_gives_the_new_bytes_and_leaves_nothing_else)
+{
+	char *text;
+	size_t count;
+
+	ck_assert_int_eq(file_text_replace(path, "one", 3), 0);
+	ck_assert_int_eq(file_text_replace(path, "another", 7), 0);
+	ck_assert_int_eq(file_text_read(path, &text, &count), 0);
+	ck_assert_uint_eq(count, 7);
+	ck_assert_str_eq(text, "another");
+	ck_assert_uint_eq(names_in_dir(), 1);
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("file_text");
@@ -184,6 +199,7 @@ int main(void)
 	tcase_add_test(tcase, what_cannot_be_written_whole_leaves_nothing);
 	tcase_add_test(tcase, a_directory_that_is_not_there_is_told);
 	tcase_add_test(tcase, a_temporary_that_a_crash_left_is_no_obstacle);
+	tcase_add_test(tcase, replacing_gives_the_new_bytes_and_leaves_nothing_else);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }

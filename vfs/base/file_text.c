@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nfsd/file_text.h"
+#include "vfs/base/file_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,19 +53,19 @@ static int dir_sync_of(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-static int write_and_link(int fd, const void *bytes, size_t bytes_count, const char *temporary,
-                          const char *path)
+static int write_durably(int fd, const void *bytes, size_t bytes_count)
 {
 	ssize_t written = write(fd, bytes, bytes_count);
 
 	if (written >= 0 && (size_t) written < bytes_count)
 		return -EIO;
-	return written < 0 || fsync(fd) < 0 || link(temporary, path) < 0 ? -errno : 0;
+	return written < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Written under another name and linked to its own, so that nobody ever finds half of it. The other
- * name is a random one: what a crash has left must not be in the way. */
-int file_text_create(const char *path, const void *bytes, size_t bytes_count)
+/* Written under another name and moved to its own by @place, so that nobody ever finds half of it.
+ * The other name is a random one: what a crash has left must not be in the way. */
+static int write_and_place(const char *path, const void *bytes, size_t bytes_count,
+                           int (*place)(const char *from, const char *to))
 {
 	AUTO(free_ptr) char *temporary = NULL;
 	AUTO(close_fd) int fd = -EBADF;
@@ -76,7 +76,20 @@ int file_text_create(const char *path, const void *bytes, size_t bytes_count)
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = write_and_link(fd, bytes, bytes_count, temporary, path);
-	(void) unlink(temporary);
+	r = write_durably(fd, bytes, bytes_count);
+	if (r == 0 && place(temporary, path) < 0)
+		r = -errno;
+	if (r < 0 || place == link)
+		(void) unlink(temporary);
 	return r < 0 ? r : dir_sync_of(path);
+}
+
+int file_text_create(const char *path, const void *bytes, size_t bytes_count)
+{
+	return write_and_place(path, bytes, bytes_count, link);
+}
+
+int file_text_replace(const char *path, const void *bytes, size_t bytes_count)
+{
+	return write_and_place(path, bytes, bytes_count, rename);
 }

@@ -16,3 +16,7 @@ int file_text_read(const char *path, char **ret_text, size_t *ret_bytes);
 /* Make a new file with these bytes, readable by its owner only, on stable storage with its name.
  * -EEXIST if it is there. */
 int file_text_create(const char *path, const void *bytes, size_t bytes_count);
+
+/* The same in the place of what was there, if anything: whoever looks finds the old bytes or the
+ * new ones, also after a crash. On failure the old ones. */
+int file_text_replace(const char *path, const void *bytes, size_t bytes_count);
