@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -78,6 +79,15 @@ int client_connect(const struct target *target, uint16_t port)
 	return fd;
 }
 
+uint32_t client_first_xid(void)
+{
+	uint32_t xid;
+
+	if (getrandom(&xid, sizeof xid, 0) != sizeof xid)
+		die("getrandom: %s", strerror(errno));
+	return xid;
+}
+
 static void receive_all(int fd, uint8_t *to, size_t bytes)
 {
 	ssize_t got = recv(fd, to, bytes, MSG_WAITALL);
@@ -131,6 +141,7 @@ static struct client *client_new(const struct target *target, uint16_t port)
 	if (!client)
 		die("no memory");
 	client->fd = client_connect(target, port);
+	client->xid = client_first_xid();
 	return client;
 }
 

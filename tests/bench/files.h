@@ -29,6 +29,10 @@ struct file {
 /* A blocking connection for one call at a time. All of these end the program if they fail. */
 int client_connect(const struct target *target, uint16_t port);
 
+/* Where a connection's xids begin: by chance, for a server may take a call that it has seen before,
+ * on whichever connection, to be the same call once more (RFC 5531 section 9). */
+uint32_t client_first_xid(void);
+
 /* Mounts the export, and makes each file that is missing or too short; with `stamped` all are
  * written anew. */
 struct file *files_prepare(const struct target *target, unsigned count, uint64_t file_bytes,

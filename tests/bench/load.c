@@ -10,7 +10,6 @@
  */
 #include "load.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -31,10 +30,7 @@ enum {
 	ANSWER_MS_MAX = 60000,
 	EVENTS_PER_WAIT = 64,
 	READS_OF_100 = 70,
-	SLOT_BITS = 12, /* of an xid: which slot; the rest counts */
 };
-
-static_assert(LOAD_DEPTH_MAX <= 1 << SLOT_BITS, "a slot's number must fit");
 
 struct slot {
 	enum load_kind kind; /* never LOAD_MIX */
@@ -53,7 +49,9 @@ struct connection {
 	struct file *file;
 	uint64_t random;
 	uint64_t next_block;
+	/* An xid counts calls, from anywhere; its lowest bits say which slot. */
 	uint32_t calls_made;
+	unsigned slot_bits;
 	struct slot *slots;
 	/* to be sent: a ring of parts */
 	struct iovec *out;
@@ -157,7 +155,7 @@ static void queue_call(const struct load_options *options, struct connection *co
 	size_t bytes;
 
 	slot->kind = choose_kind(options, conn);
-	slot->xid = conn->calls_made++ << SLOT_BITS | number;
+	slot->xid = conn->calls_made++ << conn->slot_bits | number;
 	slot->started_ns = now;
 	conn->in_flight++;
 	switch (slot->kind) {
@@ -257,7 +255,7 @@ static void take_reply(struct worker *worker, struct connection *conn, struct wi
 	uint32_t xid;
 
 	fault = nfs_reply_header(&in, &xid);
-	number = xid & ((1u << SLOT_BITS) - 1);
+	number = xid & ((1u << conn->slot_bits) - 1);
 	if (!fault && (number >= options->depth || conn->slots[number].xid != xid))
 		fault = "a reply answers no call that is under way";
 	if (fault)
@@ -381,6 +379,9 @@ static void connection_open(const struct load_options *options, struct connectio
 	conn->fd = client_connect(&options->target, options->target.nfs_port);
 	conn->file = &options->files[number % options->file_count];
 	conn->random = UINT64_C(88172645463325252) + number * UINT64_C(0x9e3779b97f4a7c15);
+	conn->calls_made = client_first_xid();
+	while (1u << conn->slot_bits < options->depth)
+		conn->slot_bits++;
 	/* Sequential streams that share a file begin at different places. */
 	conn->next_block = options->sequential ? number / options->file_count * 64 : 0;
 	conn->slots = calloc(options->depth, sizeof *conn->slots);
