@@ -146,7 +146,8 @@ class KernelClient:
         source = shlex.quote(f"{sandbox.ADDRESS}:{export}")
         return self.launch(
             f"mount.nfs {source} {point} -n -o {mount_options} || exit {MOUNT_FAILED}\n"
-            f"cd {point}\nMNT={point} GUEST={shlex.quote(self._folder)}\nPATH=$PATH:{self._programs}\n"
+            f"cd {point}\nMNT={point} GUEST={shlex.quote(self._folder)}\n"
+            f"PATH=$PATH:{self._programs}\n"
             f"(\nset -e\n{script}\n)\nstatus=$?\n"
             f"cd /\numount {point} || {{ umount -l {point}; status=1; }}\nexit $status\n")
 
