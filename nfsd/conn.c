@@ -97,7 +97,7 @@ static void socket_tune(int fd)
 }
 
 void conn_open(struct worker *worker, int fd, enum socket_role role,
-               const struct export_address *client, uint16_t client_port)
+               const struct export_address *client, uint16_t client_port, uint64_t generation)
 {
 	struct conn *conn = calloc(1, sizeof *conn);
 
@@ -110,7 +110,7 @@ void conn_open(struct worker *worker, int fd, enum socket_role role,
 	worker->conns[conn->slot] = conn;
 	atomic_fetch_add(&worker->conn_count, 1);
 	conn->worker = worker;
-	conn->generation = ++worker->conn_generation;
+	conn->generation = generation;
 	conn->fd = fd;
 	conn->role = role;
 	conn->client = *client;

@@ -10,9 +10,9 @@
 struct conn;
 
 /* Serve a connected socket from now on; takes over @fd and the peer's place (peers.h), also on
- * failure. */
+ * failure. @generation: the how manieth connection of all it is. */
 void conn_open(struct worker *worker, int fd, enum socket_role role,
-               const struct export_address *client, uint16_t client_port);
+               const struct export_address *client, uint16_t client_port, uint64_t generation);
 
 /* The connection of that slot, if it is still the same one; else NULL. */
 struct conn *conn_find(struct worker *worker, uint32_t slot, uint64_t generation);

@@ -100,7 +100,7 @@ static void process_prepare(sigset_t *ret_signals)
 static void reload(struct server *server)
 {
 	(void) sd_notify(0, "RELOADING=1");
-	log_info("reading the exports again");
+	log_always(LOG_LEVEL_INFO, "reading the exports again");
 	if (server_exports_load(server) < 0)
 		log_error(
 			"the exports stay as they were; mend the mistakes above and reload again");

@@ -96,8 +96,8 @@ static void nfs3_write_synced(struct vfs_commit *commit, int error)
 {
 	struct call *call = container_of(commit, struct call, commit);
 
-	/* A flush of others failed since this write began, and the kernel tells an error once: it may
-	 * have been this data's, whatever our own flush says. The client writes again. */
+	/* A flush of others failed since this write began, and the kernel tells an error once: it
+	 * may have been this data's, whatever our own flush says. The client writes again. */
 	if (error == 0 &&
 	    call->write_verifier != atomic_load(&call->worker->server->write_verifier))
 		error = -EINTR;

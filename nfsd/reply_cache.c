@@ -286,7 +286,8 @@ static enum reply_verdict entry_meet(struct reply_entry *entry, const struct rep
 {
 	assert(entry->state != REPLY_STATE_FREE);
 	if (entry->state == REPLY_STATE_RUNNING) {
-		entry->target = *target;
+		if (target->generation > entry->target.generation)
+			entry->target = *target;
 		entry->shard->joined++;
 		return REPLY_RUNNING;
 	}

@@ -40,7 +40,9 @@ struct reply_key {
 	uint64_t checksum; /* XXH3 of the message behind its xid */
 };
 
-/* Who waits for a reply: a connection's number and generation on its worker. */
+/* Who waits for a reply: a connection's number on its worker, and how late it was accepted: a call
+ * may still arrive on a connection that the client has given up, after it was sent again on a
+ * newer. */
 struct reply_target {
 	uint32_t worker, connection;
 	uint64_t generation;

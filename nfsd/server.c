@@ -113,9 +113,9 @@ int server_exports_load(struct server *server)
 		return r;
 	server->exports_usable = usable;
 	if (usable < all)
-		log_warn("%zu of %zu exports can be served", usable, all);
+		log_always(LOG_LEVEL_WARNING, "%zu of %zu exports can be served", usable, all);
 	else
-		log_info("serving %zu export%s", all, all == 1 ? "" : "s");
+		log_always(LOG_LEVEL_INFO, "serving %zu export%s", all, all == 1 ? "" : "s");
 	return 0;
 }
 

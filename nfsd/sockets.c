@@ -107,6 +107,7 @@ struct gift {
 	enum socket_role role;
 	struct export_address client;
 	uint16_t client_port;
+	uint64_t generation;
 };
 
 static void gift_arrived(struct loop_task *task)
@@ -114,7 +115,8 @@ static void gift_arrived(struct loop_task *task)
 	struct gift *gift = container_of(task, struct gift, task);
 
 	atomic_fetch_sub(&gift->worker->conn_count, 1); /* the place kept for it */
-	conn_open(gift->worker, gift->fd, gift->role, &gift->client, gift->client_port);
+	conn_open(gift->worker, gift->fd, gift->role, &gift->client, gift->client_port,
+	          gift->generation);
 	free(gift);
 }
 
@@ -168,6 +170,7 @@ static void listener_give(struct listener *listener, int fd)
 		.role = listener->role,
 		.client = client,
 		.client_port = port,
+		.generation = ++listener->worker->accepted_count,
 	};
 	atomic_fetch_add(&gift->worker->conn_count, 1); /* so that the next one goes elsewhere */
 	loop_post(gift->worker->loop, &gift->task);

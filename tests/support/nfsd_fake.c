@@ -83,7 +83,7 @@ int nfsd_fake_connect(struct nfsd_fake *fake)
 	enum peers_verdict verdict = peers_take(fake->server.peers, &client);
 
 	assert(fd >= 0 && verdict == PEERS_TAKEN);
-	conn_open(&fake->worker, fd, ROLE_NFS, &client, 1000);
+	conn_open(&fake->worker, fd, ROLE_NFS, &client, 1000, ++fake->worker.accepted_count);
 	return fd;
 }
 

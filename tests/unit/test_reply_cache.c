@@ -46,7 +46,9 @@ static enum reply_verdict begin_from(enum reply_class class, uint32_t xid, uint3
                                      uint64_t now_s)
 {
 	struct reply_key call = key(xid);
-	struct reply_target target = { .worker = 1, .connection = connection, .generation = 9 };
+	struct reply_target target = { .worker = 1,
+		                       .connection = connection,
+		                       .generation = connection };
 
 	return reply_cache_begin(cache, class, &call, &target, now_s, &entry, known, &known_bytes);
 }
@@ -101,8 +103,23 @@ START_TEST(a_call_resent_while_it_runs_moves_the_reply_to_the_newest)
 	target = reply_cache_finish(cache, running, (const uint8_t *) "x", 1, true, 0);
 	ck_assert_uint_eq(target.worker, 1);
 	ck_assert_uint_eq(target.connection, 12);
-	ck_assert_uint_eq(target.generation, 9);
+	ck_assert_uint_eq(target.generation, 12);
 	ck_assert_int_eq(begin_from(REPLY_CLASS_WRITE, 1, 13, 0), REPLY_KNOWN);
+}
+END_TEST
+
+/* The client gave connection 10 up and sent the call again on 11; what it had sent on 10 was read
+ * later, by another worker. */
+START_TEST(a_copy_from_an_older_connection_does_not_take_the_reply)
+{
+	struct reply_target target;
+	struct reply_entry *running;
+
+	ck_assert_int_eq(begin_from(REPLY_CLASS_WRITE, 1, 11, 0), REPLY_NEW);
+	running = entry;
+	ck_assert_int_eq(begin_from(REPLY_CLASS_WRITE, 1, 10, 0), REPLY_RUNNING);
+	target = reply_cache_finish(cache, running, (const uint8_t *) "x", 1, true, 0);
+	ck_assert_uint_eq(target.connection, 11);
 }
 END_TEST
 
@@ -414,6 +431,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, a_call_resent_after_its_reply_gets_the_same_reply);
 	tcase_add_test(tcase, a_call_resent_while_it_runs_moves_the_reply_to_the_newest);
+	tcase_add_test(tcase, a_copy_from_an_older_connection_does_not_take_the_reply);
 	tcase_add_test(tcase, a_call_that_differs_in_anything_is_another);
 	tcase_add_test(tcase, a_reply_not_kept_lets_the_call_run_again);
 	tcase_add_test(tcase, a_reply_over_its_limit_is_not_kept);

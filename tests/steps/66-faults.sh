@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 180
+#
+# The server stopped under load, reloaded, without io_uring, on subvolumes.
+
+. tests/support/step.sh
+
+bash tests/faults/run.sh "$PWD/build-asan/nfsd/lodestore-nfsd"
