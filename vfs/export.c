@@ -479,6 +479,21 @@ static void export_try_again(struct vfs *vfs, const char *path)
 	table_done(&one);
 }
 
+static int export_of_path_patiently(struct vfs *vfs, const char *path,
+                                    struct vfs_export **ret_export,
+                                    char ret_below[VFS_MOUNT_PATH_BYTES_MAX + 1])
+{
+	int r;
+
+	if (strlen(path) > VFS_MOUNT_PATH_BYTES_MAX)
+		return -ENAMETOOLONG;
+	r = export_of_path(vfs, path, ret_export, ret_below);
+	if (r != -ESTALE)
+		return r;
+	export_try_again(vfs, path);
+	return export_of_path(vfs, path, ret_export, ret_below);
+}
+
 /* Below the root by components, never out of it, never through a link or onto another mount. */
 static int open_below(const struct vfs_export *export, const char *below)
 {
@@ -502,13 +517,7 @@ int vfs_mount(struct vfs *vfs, const char *path, const struct export_address *cl
 	struct vfs_export *export;
 	int fd, r;
 
-	if (strlen(path) > VFS_MOUNT_PATH_BYTES_MAX)
-		return -ENAMETOOLONG;
-	r = export_of_path(vfs, path, &export, below);
-	if (r == -ESTALE) {
-		export_try_again(vfs, path);
-		r = export_of_path(vfs, path, &export, below);
-	}
+	r = export_of_path_patiently(vfs, path, &export, below);
 	if (r < 0)
 		return r;
 	r = vfs_export_access(vfs, export, client, names, true, &options);
@@ -520,6 +529,21 @@ int vfs_mount(struct vfs *vfs, const char *path, const struct export_address *cl
 	}
 	if (r == 0)
 		*ret_options = options;
+	vfs_export_unref(export);
+	return r;
+}
+
+int vfs_path_root(struct vfs *vfs, const char *path, struct vfs_file **ret_root,
+                  char ret_below[VFS_MOUNT_PATH_BYTES_MAX + 1])
+{
+	struct vfs_export *export;
+	int fd, r;
+
+	r = export_of_path_patiently(vfs, path, &export, ret_below);
+	if (r < 0)
+		return r;
+	fd = open_below(export, "");
+	r = fd < 0 ? fd : vfs_file_adopt(vfs, export, fd, VFS_OPEN_PATH, true, ret_root);
 	vfs_export_unref(export);
 	return r;
 }

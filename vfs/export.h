@@ -60,6 +60,12 @@ int vfs_mount(struct vfs *vfs, const char *path, const struct export_address *cl
               unsigned client_port, const struct export_names *names, struct vfs_file **ret_file,
               struct export_options *ret_options);
 
+/* The root of the export that a client's path lies in, as vfs_mount() finds it, and what follows
+ * below it without leading slashes. Nobody's rights are looked at: vfs_export_access(), then
+ * vfs_lookup() as the caller. */
+int vfs_path_root(struct vfs *vfs, const char *path, struct vfs_file **ret_root,
+                  char ret_below[VFS_MOUNT_PATH_BYTES_MAX + 1]);
+
 /* Changes whenever the answer of vfs_export_access() may; unique among all exports. Never
  * blocks. */
 uint32_t vfs_export_serial(const struct vfs_export *export);

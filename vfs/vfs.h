@@ -13,3 +13,4 @@
 #include "vfs/file.h"     /* files by handle, attributes, group commit */
 #include "vfs/identity.h" /* acting as the caller */
 #include "vfs/names.h"    /* lookup, create, rename, list, ... */
+#include "vfs/space.h"    /* extents: usage, sharing, reserving, holes */
