@@ -18,6 +18,7 @@ enum {
 
 struct job {
 	struct pool_job job;
+	struct client *client;
 	atomic_uint worked;
 	unsigned done_count, order;
 	pthread_t worker;
@@ -36,14 +37,6 @@ struct client {
 static struct client clients[LOOPS];
 static atomic_uint mistakes, started, order;
 
-static struct client *client_of(struct loop *loop)
-{
-	for (size_t i = 0; i < LOOPS; i++)
-		if (clients[i].loop == loop)
-			return &clients[i];
-	return NULL;
-}
-
 static void work(struct pool_job *pool_job)
 {
 	struct job *job = container_of(pool_job, struct job, job);
@@ -56,10 +49,10 @@ static void work(struct pool_job *pool_job)
 static void done(struct pool_job *pool_job)
 {
 	struct job *job = container_of(pool_job, struct job, job);
-	struct client *client = client_of(pool_job->loop);
+	struct client *client = job->client;
 
 	job->done_count++;
-	if (!client || !pthread_equal(pthread_self(), client->thread) ||
+	if (pool_job->loop != client->loop || !pthread_equal(pthread_self(), client->thread) ||
 	    pthread_equal(pthread_self(), job->worker) ||
 	    atomic_load(&job->worked) != job->done_count)
 		atomic_fetch_add(&mistakes, 1);
@@ -83,10 +76,14 @@ static void client_open(struct client *client, struct pool *pool, unsigned job_c
 	client->thread = pthread_self();
 	if (loop_open(tick, NULL, &client->loop, &hint) < 0)
 		abort();
-	for (unsigned i = 0; i < job_count; i++)
-		client->jobs[i].job = (struct pool_job){ .work = work,
-			                                 .done = done,
-			                                 .loop = client->loop };
+	for (unsigned i = 0; i < job_count; i++) {
+		client->jobs[i].client = client;
+		client->jobs[i].job = (struct pool_job){
+			.work = work,
+			.done = done,
+			.loop = client->loop,
+		};
+	}
 }
 
 static void client_submit(struct client *client)
@@ -161,7 +158,6 @@ START_TEST(jobs_of_many_loops_come_back_to_their_own)
 	struct pool *pool = pool_of(4);
 	pthread_t threads[LOOPS];
 
-	/* client_of() reads every loop: all are known before the first job runs. */
 	for (size_t i = 0; i < LOOPS; i++) {
 		clients[i].pool = pool;
 		clients[i].again = (unsigned) i;

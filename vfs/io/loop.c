@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -30,6 +31,7 @@ struct loop {
 	_Atomic(struct loop_task *) posted;
 	atomic_bool asleep;
 	atomic_bool stop;
+	atomic_uint callers; /* other threads inside loop_post() or loop_stop() */
 	struct loop_task *turn_end, **turn_end_last;
 	uint64_t now_ms, tick_at_ms;
 	void (*tick)(void *context);
@@ -90,6 +92,9 @@ struct loop *loop_close(struct loop *loop)
 		while (ring_in_flight(loop->ring) > 0 && ring_run(loop->ring, 100) >= 0)
 			;
 	}
+	/* Who posted the letter that led to this end may not have left loop_post() yet. */
+	while (atomic_load(&loop->callers) > 0)
+		sched_yield();
 	loop->ring = ring_close(loop->ring);
 	close_fd(&loop->wake_fd);
 	free(loop);
@@ -116,19 +121,24 @@ static void loop_wake(struct loop *loop)
 
 void loop_post(struct loop *loop, struct loop_task *task)
 {
-	struct loop_task *head = atomic_load(&loop->posted);
+	struct loop_task *head;
 
 	assert(task->run);
+	atomic_fetch_add(&loop->callers, 1);
+	head = atomic_load(&loop->posted);
 	do {
 		task->next = head;
 	} while (!atomic_compare_exchange_weak(&loop->posted, &head, task));
 	loop_wake(loop);
+	atomic_fetch_sub(&loop->callers, 1);
 }
 
 void loop_stop(struct loop *loop)
 {
+	atomic_fetch_add(&loop->callers, 1);
 	atomic_store(&loop->stop, true);
 	loop_wake(loop);
+	atomic_fetch_sub(&loop->callers, 1);
 }
 
 void loop_turn_end(struct loop *loop, struct loop_task *task)
