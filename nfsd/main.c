@@ -27,60 +27,85 @@
 
 enum {
 	SWEEP_INTERVAL_S = 2,
-	STOP_DEADLINE_S = 5, /* then the process ends, whatever still waits for a disk */
+	WATCHDOG_INTERVAL_S = 5, /* the unit's WatchdogSec= is some times that */
+	STOP_DEADLINE_S = 5,     /* then the process ends, whatever still waits for a disk */
 };
 
-struct sweeper {
+struct caretaker {
 	struct server *server;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool stop; /* under lock */
+	bool stop, reload; /* under lock */
 };
 
-static bool sweeper_wait(struct sweeper *sweeper)
+/* What there is to do now, after SWEEP_INTERVAL_S at the latest. */
+static void caretaker_wait(struct caretaker *caretaker, bool *ret_stop, bool *ret_reload)
 {
 	struct timespec until;
-	bool stop;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += SWEEP_INTERVAL_S;
-	pthread_mutex_lock(&sweeper->lock);
-	if (!sweeper->stop)
-		(void) pthread_cond_timedwait(&sweeper->wake, &sweeper->lock, &until);
-	stop = sweeper->stop;
-	pthread_mutex_unlock(&sweeper->lock);
-	return !stop;
+	pthread_mutex_lock(&caretaker->lock);
+	if (!caretaker->stop && !caretaker->reload)
+		(void) pthread_cond_timedwait(&caretaker->wake, &caretaker->lock, &until);
+	*ret_stop = caretaker->stop;
+	*ret_reload = caretaker->reload;
+	caretaker->reload = false;
+	pthread_mutex_unlock(&caretaker->lock);
 }
 
-static void *sweeper_run(void *arg)
+static void reload(struct server *server)
 {
-	struct sweeper *sweeper = arg;
+	(void) sd_notify(0, "RELOADING=1");
+	log_always(LOG_LEVEL_INFO, "reading the exports again");
+	if (server_exports_load(server) < 0)
+		log_always(
+			LOG_LEVEL_ERROR,
+			"the exports stay as they were; mend the mistakes above and reload again");
+	(void) sd_notify(0, "READY=1");
+}
 
-	pthread_setname_np(pthread_self(), "sweeper");
-	while (sweeper_wait(sweeper)) {
-		vfs_sweep(sweeper->server->vfs);
+static void *caretaker_run(void *arg)
+{
+	struct caretaker *caretaker = arg;
+	bool stop, must_reload;
+
+	pthread_setname_np(pthread_self(), "caretaker");
+	for (;;) {
+		caretaker_wait(caretaker, &stop, &must_reload);
+		if (stop)
+			return NULL;
+		if (must_reload)
+			reload(caretaker->server);
+		vfs_sweep(caretaker->server->vfs);
 		log_flush(false);
-		(void) sd_notify(0, "WATCHDOG=1");
 	}
-	return NULL;
 }
 
-static int sweeper_start(struct sweeper *sweeper, struct server *server)
+static int caretaker_start(struct caretaker *caretaker, struct server *server)
 {
-	sweeper->server = server;
-	pthread_mutex_init(&sweeper->lock, NULL);
-	pthread_cond_init(&sweeper->wake, NULL);
-	return -pthread_create(&sweeper->thread, NULL, sweeper_run, sweeper);
+	caretaker->server = server;
+	pthread_mutex_init(&caretaker->lock, NULL);
+	pthread_cond_init(&caretaker->wake, NULL);
+	return -pthread_create(&caretaker->thread, NULL, caretaker_run, caretaker);
 }
 
-static void sweeper_stop(struct sweeper *sweeper)
+static void caretaker_reload(struct caretaker *caretaker)
 {
-	pthread_mutex_lock(&sweeper->lock);
-	sweeper->stop = true;
-	pthread_cond_signal(&sweeper->wake);
-	pthread_mutex_unlock(&sweeper->lock);
-	pthread_join(sweeper->thread, NULL);
+	pthread_mutex_lock(&caretaker->lock);
+	caretaker->reload = true;
+	pthread_cond_signal(&caretaker->wake);
+	pthread_mutex_unlock(&caretaker->lock);
+}
+
+static void caretaker_stop(struct caretaker *caretaker)
+{
+	pthread_mutex_lock(&caretaker->lock);
+	caretaker->stop = true;
+	pthread_cond_signal(&caretaker->wake);
+	pthread_mutex_unlock(&caretaker->lock);
+	pthread_join(caretaker->thread, NULL);
 }
 
 static void process_prepare(sigset_t *ret_signals)
@@ -97,26 +122,23 @@ static void process_prepare(sigset_t *ret_signals)
 	(void) mallopt(M_ARENA_MAX, 2);
 }
 
-static void reload(struct server *server)
+static void wait_for_end(struct caretaker *caretaker, const sigset_t *signals)
 {
-	(void) sd_notify(0, "RELOADING=1");
-	log_always(LOG_LEVEL_INFO, "reading the exports again");
-	if (server_exports_load(server) < 0)
-		log_error(
-			"the exports stay as they were; mend the mistakes above and reload again");
-	(void) sd_notify(0, "READY=1");
-}
-
-static void wait_for_end(struct server *server, const sigset_t *signals)
-{
-	int signal_number;
+	static const struct timespec interval = { .tv_sec = WATCHDOG_INTERVAL_S };
 
 	for (;;) {
-		if (sigwait(signals, &signal_number) != 0)
-			continue;
-		if (signal_number != SIGHUP)
+		switch (sigtimedwait(signals, NULL, &interval)) {
+		case SIGHUP:
+			caretaker_reload(caretaker);
+			break;
+		case SIGTERM:
+		case SIGINT:
 			return;
-		reload(server);
+		default: /* the interval is over */
+			if (server_is_alive(caretaker->server))
+				(void) sd_notify(0, "WATCHDOG=1");
+			break;
+		}
 	}
 }
 
@@ -129,11 +151,18 @@ static void *deadline_run(void *arg)
 	_exit(0);
 }
 
+static void deadline_start(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, deadline_run, NULL) == 0)
+		pthread_detach(thread);
+}
+
 static int serve(const struct config *config, int ready_fd)
 {
 	struct server *server = calloc(1, sizeof *server);
-	struct sweeper sweeper = { 0 };
-	pthread_t deadline;
+	struct caretaker caretaker = { 0 };
 	sigset_t signals;
 	int r;
 
@@ -142,19 +171,20 @@ static int serve(const struct config *config, int ready_fd)
 	process_prepare(&signals);
 	r = server_start(server, config);
 	if (r == 0)
-		r = sweeper_start(&sweeper, server);
+		r = caretaker_start(&caretaker, server);
 	if (r == 0) {
 		log_info("ready on port %u", server->port);
 		(void) sd_notify(0, "READY=1");
 		if (ready_fd >= 0)
 			(void) !write(ready_fd, "", 1);
-		wait_for_end(server, &signals);
+		wait_for_end(&caretaker, &signals);
 		(void) sd_notify(0, "STOPPING=1");
 		log_info("ending");
-		sweeper_stop(&sweeper);
+		deadline_start();
+		caretaker_stop(&caretaker);
+	} else {
+		deadline_start();
 	}
-	if (pthread_create(&deadline, NULL, deadline_run, NULL) == 0)
-		pthread_detach(deadline);
 	server_stop(server);
 	free(server);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -125,20 +125,26 @@ static int check_host(struct call *call)
 	return 0;
 }
 
+/* 2^32-1 is no id: to the kernel it means "leave as it is". Who claims to be it is nobody. */
+static bool is_squashed(uint32_t id, bool root_squash)
+{
+	return id == UINT32_MAX || (root_squash && id == 0);
+}
+
 static void squash(const struct rpc_cred *from, const struct export_options *options,
                    struct vfs_cred *to)
 {
-	bool all = options->all_squash || (options->root_squash && from->uid == 0);
+	bool root = options->root_squash;
+	bool all = options->all_squash || is_squashed(from->uid, root);
 
 	to->uid = all ? options->anon_uid : from->uid;
-	to->gid = options->all_squash || (options->root_squash && from->gid == 0)
-	                  ? options->anon_gid
-	                  : from->gid;
+	to->gid = options->all_squash || is_squashed(from->gid, root) ? options->anon_gid
+	                                                              : from->gid;
 	to->group_count = 0;
 	if (all)
 		return;
 	for (uint32_t i = 0; i < from->group_count; i++)
-		to->groups[to->group_count++] = options->root_squash && from->groups[i] == 0
+		to->groups[to->group_count++] = is_squashed(from->groups[i], root)
 		                                        ? options->anon_gid
 		                                        : from->groups[i];
 }

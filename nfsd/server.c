@@ -373,6 +373,19 @@ int server_start(struct server *server, const struct config *config)
 	return r;
 }
 
+bool server_is_alive(struct server *server)
+{
+	bool alive = true;
+
+	for (unsigned i = 0; i < server->worker_count; i++) {
+		unsigned now = atomic_load(&server->workers[i]->alive);
+
+		alive &= now != server->alive_seen[i];
+		server->alive_seen[i] = now;
+	}
+	return alive;
+}
+
 /* ---- stopping ---- */
 
 void server_stop(struct server *server)
@@ -382,9 +395,11 @@ void server_stop(struct server *server)
 	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i], STOP_GRACE_MS);
 	for (unsigned i = 0; i < server->worker_count; i++)
+		worker_wait(server->workers[i]);
+	server->pool = pool_close(server->pool);
+	for (unsigned i = 0; i < server->worker_count; i++)
 		(void) worker_join(server->workers[i]);
 	server->worker_count = 0;
-	server->pool = pool_close(server->pool);
 	server->vfs = vfs_free(server->vfs);
 	server->replies = reply_cache_free(server->replies);
 	server->mounts = mounts_free(server->mounts);

@@ -75,6 +75,7 @@ static void worker_tick(void *context)
 	struct worker *worker = context;
 
 	worker->tick_count++;
+	atomic_fetch_add_explicit(&worker->alive, 1, memory_order_relaxed);
 	worker_for_each(worker, conn_tick);
 	worker_resume_starved(worker);
 	listeners_tick(worker);
@@ -125,6 +126,10 @@ static void *worker_thread(void *arg)
 	if (worker->result < 0)
 		log_error("worker %u cannot go on: io_uring_enter(2): %s", worker->number,
 		          strerror(-worker->result));
+	sem_post(&worker->ended);
+	/* The pool and other workers may be about to post the last time. */
+	while (r == 0 && sem_wait(&worker->may_close) < 0)
+		;
 	worker_done(worker);
 	return NULL;
 }
@@ -141,6 +146,8 @@ int worker_start(struct server *server, unsigned number, struct worker **ret_wor
 		return -ENOMEM;
 	worker->server = server;
 	worker->number = number;
+	sem_init(&worker->ended, 0, 0);
+	sem_init(&worker->may_close, 0, 0);
 	sem_init(&start.ready, 0, 0);
 	r = -pthread_create(&worker->thread, NULL, worker_thread, &start);
 	if (r == 0) {
@@ -177,10 +184,17 @@ void worker_stop(struct worker *worker, unsigned grace_ms)
 	loop_post(worker->loop, &worker->stop_task);
 }
 
+void worker_wait(struct worker *worker)
+{
+	while (sem_wait(&worker->ended) < 0)
+		;
+}
+
 int worker_join(struct worker *worker)
 {
 	int r;
 
+	sem_post(&worker->may_close);
 	pthread_join(worker->thread, NULL);
 	r = worker->result;
 	free(worker);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "nfsd/call.h"
 #include "nfsd/server.h"
@@ -42,7 +43,9 @@ struct worker {
 	uint64_t stop_at_ms;
 	struct loop_task stop_task, reap_task;
 	atomic_bool reaping; /* reap_task is on its way */
-	int result;          /* of loop_run() */
+	atomic_uint alive;   /* grows with every tick */
+	sem_t ended, may_close;
+	int result; /* of loop_run() */
 };
 
 /* Starts the thread; its loop is open when this returns. Errors and hint as of ring_open(). */
@@ -53,7 +56,11 @@ int worker_start(struct server *server, unsigned number, struct worker **ret_wor
  * @grace_ms. */
 void worker_stop(struct worker *worker, unsigned grace_ms);
 
-/* Wait for the thread; frees it. Returns what its loop returned. */
+/* Wait until it has nothing to do any more. Its loop can still be posted to. */
+void worker_wait(struct worker *worker);
+
+/* Wait for the thread; frees it. Nobody may post to its loop any more. Returns what its loop
+ * returned. */
 int worker_join(struct worker *worker);
 
 /* Thread-safe: all workers close connections that have been idle for long. */

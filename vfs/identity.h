@@ -11,6 +11,7 @@ enum {
 	VFS_GROUPS_MAX = 32
 };
 
+/* No id is 2^32-1, which names nobody. */
 struct vfs_cred {
 	uint32_t uid, gid;
 	uint32_t group_count;

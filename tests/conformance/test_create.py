@@ -6,7 +6,7 @@ import pytest
 
 import badnames
 import rpc
-from nfs3 import (GUARDED, NF3DIR, NF3FIFO, NF3REG, NFS3ERR_ACCES, NFS3ERR_EXIST,
+from nfs3 import (GUARDED, NF3DIR, NF3FIFO, NF3REG, NFS3_OK, NFS3ERR_ACCES, NFS3ERR_EXIST,
                   NFS3ERR_INVAL, NFS3ERR_ISDIR, NFS3ERR_NOENT, NFS3ERR_NOTDIR, NFS3ERR_ROFS,
                   NFS3ERR_STALE, NUMBERS, PROGRAM, UNCHECKED, VERSION)
 from parallel import in_parallel, tally
@@ -365,3 +365,20 @@ def test_createmode_out_of_range(nfs, home, how):
     if header.accept_stat != rpc.GARBAGE_ARGS:
         nfs.decode(header, "CREATE", "CREATE(how=%d)" % how).fails(NFS3ERR_INVAL)
     assert nfs.names(home) == []
+
+
+@pytest.mark.parametrize("uid, gid, gids", [
+    (0xffffffff, 0, ()), (1000, 0xffffffff, ()), (1000, 1000, (0xffffffff,)),
+    (0xffffffff, 0xffffffff, (0xffffffff,) * 16), (0x7fffffff, 0xfffffffe, (0x80000000,))],
+    ids=["uid", "gid", "group", "all", "large"])
+@rule("RFC 5531 8", "defects.md RPC 4f")
+def test_as_nobody_at_all(nfs, home, uid, gid, gids):
+    """Ids that no user has, 2^32-1 above all, which setuid(2) and its kind take for something else:
+    an answer each, files of root's are not created, and the server goes on."""
+    nfs.setattr(home, mode=0o777).ok()
+    stranger = nfs.as_user(uid, gid, gids)
+    reply = stranger.create(home, b"x", GUARDED)
+    if reply.status == NFS3_OK:
+        attr = nfs.getattr(nfs.lookup(home, b"x").ok().fh).ok().attr
+        reply.expect(attr.uid != 0, "a file that is not root's")
+    nfs.getattr(home).ok()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""no_ring.py NFSD PORT DIR - a kernel or container without io_uring is told at the start, with the line
-that mends it: io_uring_setup(2) refused by a seccomp filter, as containers do."""
+"""no_ring.py NFSD PORT DIR - a kernel or container without io_uring is told at the start, with the
+line that mends it: io_uring_setup(2) refused by a seccomp filter, as containers do."""
 import ctypes
 import os
 import platform

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reload.py NFSD PORT DIR - SIGHUP while a client works: other exports are not disturbed, a removed one
-is stale, a bad file changes nothing, a mount point that was empty is served once it is not."""
+"""reload.py NFSD PORT DIR - SIGHUP while a client works: other exports are not disturbed, a removed
+one is stale, a bad file changes nothing, a mount point that was empty is served once it is not."""
 import os
 import subprocess
 import sys

@@ -30,7 +30,7 @@ try()
 
 	shift
 	echo "== $name"
-	if PYTHONDONTWRITEBYTECODE=1 timeout 120 python3 "tests/faults/$name.py" "$nfsd" 2049 "$@"; then
+	if timeout 120 python3 -B "tests/faults/$name.py" "$nfsd" 2049 "$@"; then
 		good=$((good + 1))
 	else
 		bad=$((bad + 1))
@@ -43,7 +43,8 @@ try reload "$work/xfs"
 try no_ring "$work/xfs"
 try subvolumes "$work/btrfs/export"
 if grep -lE 'Sanitizer|runtime error|Assertion' "$work"/lodestore-faults.*/log; then
-	grep -hE -A 40 'Sanitizer|runtime error|Assertion' "$work"/lodestore-faults.*/log | head -n 80
+	grep -hE -A 40 'Sanitizer|runtime error|Assertion' "$work"/lodestore-faults.*/log |
+		head -n 80
 	bad=$((bad + 1))
 fi
 count_add "$good" "$bad"

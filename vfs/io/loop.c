@@ -82,11 +82,33 @@ int loop_open(void (*tick)(void *context), void *context, struct loop **ret_loop
 	return 0;
 }
 
+static void loop_run_posted(struct loop *loop)
+{
+	struct loop_task *task = atomic_exchange(&loop->posted, NULL);
+	struct loop_task *in_order = NULL;
+
+	while (task) { /* the newest lies on top: turn the stack round */
+		struct loop_task *next = task->next;
+
+		task->next = in_order;
+		in_order = task;
+		task = next;
+	}
+	while (in_order) {
+		struct loop_task *next = in_order->next;
+
+		in_order->run(in_order);
+		in_order = next;
+	}
+}
+
 struct loop *loop_close(struct loop *loop)
 {
 	if (!loop)
 		return NULL;
 	atomic_store(&loop->stop, true);
+	if (loop->ring)
+		loop_run_posted(loop); /* what was posted is run, at the latest now */
 	if (loop->ring && loop->wake_op.in_flight) {
 		ring_cancel(loop->ring, &loop->wake_op);
 		while (ring_in_flight(loop->ring) > 0 && ring_run(loop->ring, 100) >= 0)
@@ -147,26 +169,6 @@ void loop_turn_end(struct loop *loop, struct loop_task *task)
 	task->next = NULL;
 	*loop->turn_end_last = task;
 	loop->turn_end_last = &task->next;
-}
-
-static void loop_run_posted(struct loop *loop)
-{
-	struct loop_task *task = atomic_exchange(&loop->posted, NULL);
-	struct loop_task *in_order = NULL;
-
-	while (task) { /* the newest lies on top: turn the stack round */
-		struct loop_task *next = task->next;
-
-		task->next = in_order;
-		in_order = task;
-		task = next;
-	}
-	while (in_order) {
-		struct loop_task *next = in_order->next;
-
-		in_order->run(in_order);
-		in_order = next;
-	}
 }
 
 /* Tasks may add further ones; they still belong to this turn. */

@@ -27,6 +27,8 @@ enum {
 /* @tick is called about every LOOP_TICK_MS. Errors and @reterr_hint as of ring_open(). */
 int loop_open(void (*tick)(void *context), void *context, struct loop **ret_loop,
               const char **reterr_hint);
+
+/* Runs what was posted and not run. Nobody may post any more, nor be inside loop_post(). */
 struct loop *loop_close(struct loop *loop);
 
 struct ring *loop_ring(struct loop *loop);
