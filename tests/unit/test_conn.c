@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection's bounds and ends: time limits, calls and memory in flight, stopping, a call that is sent
+ * again elsewhere. Over a ring and files in memory; time passes by setting the connection's own clocks back.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "nfsd/conn_internal.h"
+#include "rpcgen/nfs3.h"
+#include "rpcgen/rpc_call.h"
+#include "support/check_main.h"
+#include "support/nfsd_fake.h"
+#include "vfs/base/cleanup.h"
+
+enum {
+	CONNS = 2,
+	WIRE_BYTES = 256 << 10,
+	QUIET_RUNS = 20,
+	CALL_WORDS = 15, /* of a header with AUTH_SYS */
+	DAY_MS = 24 * 3600 * 1000,
+};
+
+struct client {
+	int fd;
+	uint8_t wire[WIRE_BYTES]; /* what it sends */
+	size_t bytes, taken;
+	unsigned replies;
+	bool no_reading; /* takes no reply */
+	bool gone;       /* the server's poll or receive tells the end */
+};
+
+static struct {
+	struct nfsd_fake fake;
+	struct client clients[CONNS];
+	unsigned client_count, quiet_runs;
+	bool hold_disk;
+	unsigned disk_count;
+	void (*quiet)(void); /* what the test does when all is quiet; NULL: end */
+} t;
+
+static struct client *client_of(int fd)
+{
+	for (unsigned i = 0; i < t.client_count; i++)
+		if (t.clients[i].fd == fd)
+			return &t.clients[i];
+	ck_abort_msg("no client has that socket");
+}
+
+static int answer_recv(struct client *client, const struct ring_fake_call *call)
+{
+	size_t left = client->bytes - client->taken;
+
+	if (left == 0)
+		return client->gone ? 0 : RING_FAKE_LATER;
+	left = left < call->count ? left : call->count;
+	memcpy(call->bytes, client->wire + client->taken, left);
+	client->taken += left;
+	return (int) left;
+}
+
+static int answer_send(struct client *client, const struct msghdr *message)
+{
+	int total = 0;
+
+	if (client->no_reading)
+		return RING_FAKE_LATER;
+	for (size_t i = 0; i < message->msg_iovlen; i++)
+		total += (int) message->msg_iov[i].iov_len;
+	client->replies += (unsigned) message->msg_iovlen; /* one part a reply */
+	return total;
+}
+
+static int answer(void *context, const struct ring_fake_call *call)
+{
+	int result = RING_FAKE_LATER;
+
+	(void) context;
+	switch (call->kind) {
+	case RING_FAKE_POLL:
+		if (client_of(call->fd)->gone ||
+		    client_of(call->fd)->bytes > client_of(call->fd)->taken)
+			result = POLLIN;
+		break;
+	case RING_FAKE_RECV:
+		result = answer_recv(client_of(call->fd), call);
+		break;
+	case RING_FAKE_SENDMSG:
+		result = answer_send(client_of(call->fd), call->message);
+		break;
+	case RING_FAKE_READ:
+		break;
+	default:
+		if (!t.hold_disk) {
+			result = vfs_fake_io(call);
+			t.disk_count++;
+		}
+	}
+	if (result != RING_FAKE_LATER)
+		t.quiet_runs = 0;
+	return result;
+}
+
+static unsigned conn_count(void)
+{
+	return atomic_load(&t.fake.worker.conn_count);
+}
+
+static void idle(void *context)
+{
+	void (*quiet)(void) = t.quiet;
+
+	(void) context;
+	nfsd_fake_resume(&t.fake);
+	if (++t.quiet_runs < QUIET_RUNS)
+		return;
+	t.quiet_runs = 0;
+	if (quiet) {
+		t.quiet = NULL;
+		quiet();
+		return;
+	}
+	t.hold_disk = false;
+	for (unsigned i = 0; i < t.client_count; i++) {
+		t.clients[i].gone = true;
+		t.clients[i].no_reading = false;
+	}
+	if (conn_count() == 0 && t.fake.worker.call_count == 0)
+		loop_stop(t.fake.worker.loop);
+}
+
+static void setup(void)
+{
+	static const struct ring_fake_behaviour behaviour = { .answer = answer, .idle = idle };
+
+	memset(&t, 0, sizeof t);
+	ring_fake_behave(&behaviour);
+	vfs_fake_fault(NULL, NULL);
+	nfsd_fake_open(&t.fake, 64 << 20);
+	t.fake.config.record_timeout_s = 30;
+	t.fake.config.reply_timeout_s = 60;
+}
+
+static void teardown(void)
+{
+	nfsd_fake_close(&t.fake);
+}
+
+static struct client *connect_client(void)
+{
+	struct client *client = &t.clients[t.client_count++];
+
+	client->fd = nfsd_fake_connect(&t.fake);
+	return client;
+}
+
+static struct conn *conn_of(unsigned number)
+{
+	struct conn *conn = t.fake.worker.conns[number];
+
+	ck_assert_ptr_nonnull(conn);
+	return conn;
+}
+
+static void run(void (*quiet)(void))
+{
+	t.quiet = quiet;
+	ck_assert_int_eq(loop_run(t.fake.worker.loop), 0);
+	ck_assert_uint_eq(conn_count(), 0);
+}
+
+/* ---- what is sent ---- */
+
+static void put_call(struct client *client, uint32_t xid, uint32_t procedure, const void *args,
+                     size_t args_bytes)
+{
+	const uint32_t words[CALL_WORDS] = { xid, 0, 2, NFS_PROGRAM, NFS_V3, procedure, 1, 20 };
+	struct xdr_out out = xdr_out(client->wire + client->bytes, WIRE_BYTES - client->bytes);
+	uint8_t handle[VFS_FAKE_HANDLE_BYTES];
+
+	xdr_put_u32(&out,
+	            0x80000000 | (uint32_t) (4 * CALL_WORDS + (procedure ? 12 + args_bytes : 0)));
+	for (size_t i = 0; i < CALL_WORDS; i++)
+		xdr_put_u32(&out, words[i]);
+	if (procedure) {
+		vfs_fake_handle(procedure == NFSPROC3_REMOVE ? 0 : 2, handle);
+		xdr_put_opaque(&out, handle, sizeof handle);
+		xdr_put_fixed(&out, args, (uint32_t) args_bytes);
+	}
+	MUST(!out.failed);
+	client->bytes = (size_t) (out.at - client->wire);
+}
+
+static void put_read(struct client *client, uint32_t xid, uint32_t count)
+{
+	const uint32_t args[] = { 0, 0, htobe32(count) };
+
+	put_call(client, xid, NFSPROC3_READ, args, sizeof args);
+}
+
+static void put_write(struct client *client, uint32_t xid)
+{
+	const uint32_t args[] = { 0, 0, htobe32(4), htobe32(FILE_SYNC), htobe32(4), 0x61616161 };
+
+	put_call(client, xid, NFSPROC3_WRITE, args, sizeof args);
+}
+
+/* ---- time ---- */
+
+static void age_record(void)
+{
+	struct conn *conn = conn_of(0);
+
+	ck_assert_uint_ne(conn->record_since_ms, 0);
+	conn_tick(conn);
+	ck_assert(!conn->closing);
+	conn->record_since_ms -= 31000;
+	conn_tick(conn);
+	ck_assert(conn->closing);
+}
+
+START_TEST(a_record_that_does_not_end_is_timed_out)
+{
+	struct client *client = connect_client();
+
+	put_call(client, 1, NFSPROC3_NULL, NULL, 0);
+	put_call(client, 2, NFSPROC3_NULL, NULL, 0);
+	client->bytes -= 8;
+	run(age_record);
+	ck_assert_uint_eq(client->replies, 1);
+}
+END_TEST
+
+static void age_reply(void)
+{
+	struct conn *conn = conn_of(0);
+
+	ck_assert_ptr_nonnull(conn->sending);
+	conn_tick(conn);
+	ck_assert(!conn->closing);
+	conn->send_since_ms -= 61000;
+	conn_tick(conn);
+	ck_assert(conn->closing);
+}
+
+START_TEST(a_client_that_takes_no_reply_is_timed_out)
+{
+	struct client *client = connect_client();
+
+	client->no_reading = true;
+	put_call(client, 1, NFSPROC3_NULL, NULL, 0);
+	run(age_reply);
+	ck_assert_uint_eq(client->replies, 0);
+}
+END_TEST
+
+static void age_idle(void)
+{
+	struct conn *conn = conn_of(0);
+
+	conn->received_ms -= DAY_MS;
+	conn_tick(conn);
+	ck_assert(!conn->closing); /* no limit is set */
+	ck_assert_uint_ge(conn_idle_ms(conn), DAY_MS);
+	t.fake.config.idle_timeout_s = 3600;
+	conn_tick(conn);
+	ck_assert(conn->closing);
+	ck_assert_uint_eq(conn_idle_ms(conn), 0);
+}
+
+START_TEST(an_idle_connection_is_closed_only_if_the_administrator_says_so)
+{
+	(void) connect_client();
+	run(age_idle);
+}
+END_TEST
+
+static void look_without_buffer(void)
+{
+	ck_assert_ptr_null(conn_of(0)->in);
+}
+
+static void age_buffer(void)
+{
+	struct conn *conn = conn_of(0);
+
+	ck_assert_ptr_nonnull(conn->in);
+	conn_tick(conn);
+	conn->received_ms -= 2000;
+	conn_tick(conn);
+	t.quiet = look_without_buffer;
+}
+
+START_TEST(a_connection_with_nothing_to_say_keeps_no_buffer)
+{
+	struct client *client = connect_client();
+
+	put_call(client, 1, NFSPROC3_NULL, NULL, 0);
+	run(age_buffer);
+	ck_assert_uint_eq(client->replies, 1);
+}
+END_TEST
+
+/* ---- bounds ---- */
+
+static void release_disk(void)
+{
+	struct conn *conn = conn_of(0);
+
+	ck_assert_uint_eq(conn->call_count, 16);
+	ck_assert(list_linked(&conn->starved_node));
+	ck_assert(!conn->recv_op.in_flight);
+	t.hold_disk = false;
+}
+
+START_TEST(calls_in_flight_are_bounded_and_the_others_come_later)
+{
+	struct client *client = connect_client();
+
+	t.hold_disk = true;
+	for (uint32_t i = 0; i < 100; i++)
+		put_read(client, i, 100);
+	run(release_disk);
+	ck_assert_uint_eq(client->replies, 100);
+}
+END_TEST
+
+static size_t most_bytes;
+
+static void start_reading(void)
+{
+	most_bytes = atomic_load(&t.fake.server.budget.used_bytes);
+	t.clients[0].no_reading = false;
+}
+
+START_TEST(a_client_that_sends_and_never_reads_is_bounded_in_memory)
+{
+	struct client *client = connect_client();
+
+	t.fake.config.calls_per_connection = 4096;
+	client->no_reading = true;
+	for (uint32_t i = 0; i < 2000; i++)
+		put_read(client, i, 1 << 20);
+	run(start_reading);
+	ck_assert_uint_eq(client->replies, 2000);
+	ck_assert_uint_le(most_bytes, t.fake.server.budget.limit_bytes);
+}
+END_TEST
+
+/* ---- ends ---- */
+
+static void vanish(void)
+{
+	ck_assert_uint_eq(t.fake.worker.call_count, 3);
+	conn_close(conn_of(0), "the test says so");
+	conn_close(conn_of(0), "once is enough");
+}
+
+START_TEST(calls_outlive_their_connection)
+{
+	struct client *client = connect_client();
+
+	t.hold_disk = true;
+	put_read(client, 1, 100);
+	put_write(client, 2);
+	put_read(client, 3, 100);
+	run(vanish);
+	ck_assert_uint_eq(client->replies, 0);
+	ck_assert_uint_ge(t.disk_count, 3);
+}
+END_TEST
+
+static void stop_all(void)
+{
+	conn_stop(conn_of(0));
+	conn_stop(conn_of(1));
+	ck_assert_uint_eq(conn_count(), 2);
+	put_call(&t.clients[0], 9, NFSPROC3_NULL, NULL, 0); /* too late */
+	t.hold_disk = false;
+}
+
+START_TEST(stopping_answers_what_runs_and_takes_no_more)
+{
+	struct client *client = connect_client(), *other = connect_client();
+
+	t.hold_disk = true;
+	put_read(client, 1, 100);
+	put_write(client, 2);
+	run(stop_all);
+	ck_assert_uint_eq(client->replies, 2);
+	ck_assert_uint_eq(other->replies, 0);
+}
+END_TEST
+
+static void let_go(void)
+{
+	t.hold_disk = false;
+}
+
+static void send_again(void)
+{
+	put_write(&t.clients[1], 77);
+	put_write(&t.clients[1], 77);
+	t.quiet = let_go;
+}
+
+START_TEST(a_call_sent_again_on_a_new_connection_runs_once_and_is_answered_there)
+{
+	struct client *first = connect_client(), *second = connect_client();
+
+	t.hold_disk = true;
+	put_write(first, 77);
+	run(send_again);
+	ck_assert_uint_eq(first->replies, 0);
+	ck_assert_uint_eq(second->replies, 1);
+	ck_assert_uint_eq(t.disk_count, 2); /* a write and a flush */
+}
+END_TEST
+
+static void send_late(void)
+{
+	put_write(&t.clients[1], 77);
+}
+
+START_TEST(a_call_sent_again_after_its_reply_gets_the_same_reply)
+{
+	struct client *first = connect_client(), *second = connect_client();
+
+	put_write(first, 77);
+	run(send_late);
+	ck_assert_uint_eq(first->replies, 1);
+	ck_assert_uint_eq(second->replies, 1);
+	ck_assert_uint_eq(t.disk_count, 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("conn");
+	TCase *tcase = tcase_create("conn");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_record_that_does_not_end_is_timed_out);
+	tcase_add_test(tcase, a_client_that_takes_no_reply_is_timed_out);
+	tcase_add_test(tcase, an_idle_connection_is_closed_only_if_the_administrator_says_so);
+	tcase_add_test(tcase, a_connection_with_nothing_to_say_keeps_no_buffer);
+	tcase_add_test(tcase, calls_in_flight_are_bounded_and_the_others_come_later);
+	tcase_add_test(tcase, a_client_that_sends_and_never_reads_is_bounded_in_memory);
+	tcase_add_test(tcase, calls_outlive_their_connection);
+	tcase_add_test(tcase, stopping_answers_what_runs_and_takes_no_more);
+	tcase_add_test(tcase,
+	               a_call_sent_again_on_a_new_connection_runs_once_and_is_answered_there);
+	tcase_add_test(tcase, a_call_sent_again_after_its_reply_gets_the_same_reply);
+	suite_add_tcase(suite, tcase);
+	return check_main(suite);
+}
