@@ -2,9 +2,9 @@
 /*
  * fuzz_handle - any bytes as a file handle.
  *
- * The first byte chooses: 0 the rest is a handle off the wire; else the rest is what a handle is made of.
- * What parses is, packed again, the same but for its signature, and only that one verifies; what was
- * packed parses and verifies, and no longer once a byte of it is changed.
+ * The first byte chooses: 0 the rest is a handle off the wire; else the rest is what a handle is
+ * made of. What parses is, packed again, the same but for its signature, and only that one
+ * verifies; what was packed parses and verifies, and no longer once a byte of it is changed.
  */
 #undef NDEBUG
 #include <assert.h>

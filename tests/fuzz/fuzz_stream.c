@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_stream - any stream of bytes to the server, in parts of any size: connection, record marking, call
- * headers, argument decoders, procedures, reply cache, group commit, over a file system and a ring in
- * memory.
+ * fuzz_stream - any stream of bytes to the server, in parts of any size: connection, record
+ * marking, call headers, argument decoders, procedures, reply cache, group commit, over a file
+ * system and a ring in memory.
  *
- * The first two bytes of the input choose (enum below, a seed), the rest is the stream, or with FRAMED a
- * list of messages (message_of()). Whatever comes: replies are well formed and answer what was asked; every
- * call is answered, or the same call sent twice is; at the end all memory, references and places have
- * come back. Out of memory and failing disks included.
+ * The first two bytes of the input choose (enum below, a seed), the rest is the stream, or with
+ * FRAMED a list of messages (message_of()). Whatever comes: replies are well formed and answer
+ * what was asked; every call is answered, or the same call sent twice is; at the end all memory,
+ * references and places have come back. Out of memory and failing disks included.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -258,9 +258,10 @@ static void put_header(unsigned kind, unsigned procedure, uint32_t xid)
 }
 
 /*
- * One message of a FRAMED input: a byte of flags, a procedure, a count, and so many bytes. Flags: 1 the bytes
- * are the whole message, else a header is put before them; 2 with the same xid as the last; 4, 8, 16 the
- * program; 32 without credentials; 64 the record ends in a fragment of its own; 128 1000 zeros follow.
+ * One message of a FRAMED input: a byte of flags, a procedure, a count, and so many bytes. Flags:
+ * 1 the bytes are the whole message, else a header is put before them; 2 with the same xid as the
+ * last; 4, 8, 16 the program; 32 without credentials; 64 the record ends in a fragment of its own;
+ * 128 1000 zeros follow.
  */
 static size_t message_of(const uint8_t *data, size_t size, uint32_t *xid)
 {

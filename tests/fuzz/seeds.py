@@ -183,7 +183,9 @@ def stream_calls():
         "lookup": [(3, ROOT + opaque(name)) for name in (b"file", b"dir", b"..", b"none", b"")],
         "access": [(4, ROOT + u32(63)), (4, FILE + u32(63))],
         "readlink": [(5, LINK), (5, FILE)],
-        "read": [(6, FILE + u64(at) + u32(n)) for at, n in ((0, 4096), (4990, 99), (9, 0), (0, -1))],
+        "read": [
+            (6, FILE + u64(at) + u32(n)) for at, n in ((0, 4096), (4990, 99), (9, 0), (0, -1))
+        ],
         "write": [(7, FILE + u64(0) + u32(5, how) + opaque(b"12345")) for how in (0, 1, 2)]
         + [(21, FILE + u64(0) + u32(0))],
         "create": [(8, ROOT + NAME + u32(0) + SATTR_ALL), (8, ROOT + NAME + u32(1) + SATTR_NONE)],

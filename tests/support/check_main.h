@@ -17,7 +17,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* As ck_assert(), which tells the runner of each that holds: this one is for loops of many thousands. */
+/* As ck_assert(), which tells the runner of each that holds: this one is for loops of many
+ * thousands. */
 #define MUST(what)                                 \
 	do {                                       \
 		if (!(what))                       \

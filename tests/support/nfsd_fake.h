@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nfsd_fake.h - lodestore-nfsd's connections, calls and procedures on one worker without threads, above
- * vfs_fake.c, ring_fake.c and pool_fake.c.
+ * nfsd_fake.h - lodestore-nfsd's connections, calls and procedures on one worker without threads,
+ * above vfs_fake.c, ring_fake.c and pool_fake.c.
  *
  * The test sets the ring's behaviour (ring_fake.h), opens connections, and runs the worker's loop.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_fake.c - vfs/io/pool.h without threads, put in pool.c's place at link time: a job is done by its own
- * loop, in the next turn. So tests go the same way each time.
+ * pool_fake.c - vfs/io/pool.h without threads, put in pool.c's place at link time: a job is done
+ * by its own loop, in the next turn. So tests go the same way each time.
  */
 #include "vfs/io/pool.h"
 

@@ -2,10 +2,10 @@
 /*
  * ring_fake.h - vfs/io/ring.h in memory, put in ring.c's place at link time.
  *
- * The test says how each operation ends, whenever it likes: ring_run() asks about every operation that
- * is in flight, in the order of starting, and calls back those that have an answer. As with the real
- * one, nothing is called back from inside a submission, and what a callback starts is for the next run.
- * For one thread.
+ * The test says how each operation ends, whenever it likes: ring_run() asks about every operation
+ * that is in flight, in the order of starting, and calls back those that have an answer. As with
+ * the real one, nothing is called back from inside a submission, and what a callback starts is for
+ * the next run. For one thread.
  */
 #pragma once
 

@@ -2,10 +2,10 @@
 /*
  * stream_client.h - the clients' side of a stream: what was sent, what may be answered, what was.
  *
- * The stream is taken apart by plain concatenation of its fragments (RFC 5531 section 11), apart from the
- * server's own way of doing it. A message with at least 8 bytes that says CALL must be answered, with its
- * xid; the same message sent again may be answered once only (it may run still). Anything else must
- * not be answered.
+ * The stream is taken apart by plain concatenation of its fragments (RFC 5531 section 11), apart
+ * from the server's own way of doing it. A message with at least 8 bytes that says CALL must be
+ * answered, with its xid; the same message sent again may be answered once only (it may run
+ * still). Anything else must not be answered.
  */
 #pragma once
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vfs_fake.h - vfs/vfs.h in memory, put in the real one's place at link time (commit.c stays the real
- * one). Two exports of few files:
+ * vfs_fake.h - vfs/vfs.h in memory, put in the real one's place at link time (commit.c stays the
+ * real one). Two exports of few files:
  *
  *     /a   read and write, root is root; its root is node 0
  *     /b   read only, root squashed, its hosts have names to be looked up; its root is node 1
  *     /c   not for anybody
  *
- * It refuses what vfs.h does not allow: opening by handle while acting as a caller, changing names as the
- * server, a size for a file that is not open for writing. Handles are 8 bytes: "FAKE", node, generation,
- * two zeros. Even nodes are found in the cache at once, odd ones must be opened first. For one thread.
+ * It refuses what vfs.h does not allow: opening by handle while acting as a caller, changing names
+ * as the server, a size for a file that is not open for writing. Handles are 8 bytes: "FAKE",
+ * node, generation, two zeros. Even nodes are found in the cache at once, odd ones must be opened
+ * first. For one thread.
  */
 #pragma once
 

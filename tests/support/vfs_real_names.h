@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vfs_real_names.h - what the tests of names share: one vfs_real, calls as root and as a user, and looks at
- * what came of them beside vfs/.
+ * vfs_real_names.h - what the tests of names share: one vfs_real, calls as root and as a user, and
+ * looks at what came of them beside vfs/.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings: what the file says, what the command line says over it, and each mistake's message and exit.
- * Everything written to standard output and error is caught in a file.
+ * Settings: what the file says, what the command line says over it, and each mistake's message and
+ * exit. Everything written to standard output and error is caught in a file.
  */
 #include "nfsd/config.h"
 

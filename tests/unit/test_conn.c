@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection's bounds and ends: time limits, calls and memory in flight, stopping, a call that is sent
- * again elsewhere. Over a ring and files in memory; time passes by setting the connection's own clocks back.
+ * A connection's bounds and ends: time limits, calls and memory in flight, stopping, a call that
+ * is sent again elsewhere. Over a ring and files in memory; time passes by setting the
+ * connection's own clocks back.
  */
 #include <errno.h>
 #include <poll.h>

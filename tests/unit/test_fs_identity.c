@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file system says of itself: on loop images of every kind we serve, in a mount namespace of the
- * test's own. As root.
+ * What a file system says of itself: on loop images of every kind we serve, in a mount namespace
+ * of the test's own. As root.
  */
 #include "vfs/fs.h"
 

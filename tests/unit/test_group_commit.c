@@ -97,8 +97,8 @@ START_TEST(a_waiter_may_come_again_as_soon_as_it_was_answered)
 END_TEST
 
 /*
- * The model keeps for each waiter when it joined, and counts flushes. It knows nothing of lists: a waiter
- * is answered by the first flush that begins after its joining, once.
+ * The model keeps for each waiter when it joined, and counts flushes. It knows nothing of lists: a
+ * waiter is answered by the first flush that begins after its joining, once.
  */
 struct model {
 	struct random random;

@@ -67,8 +67,8 @@ START_TEST(what_was_packed_is_parsed)
 }
 END_TEST
 
-/* Clients keep handles for years: what any release has made stays good. Should this fail, the layout
- * has changed and needs a version of its own beside the old one. */
+/* Clients keep handles for years: what any release has made stays good. Should this fail, the
+ * layout has changed and needs a version of its own beside the old one. */
 START_TEST(a_handle_made_by_an_earlier_release_is_still_good)
 {
 	static const uint8_t earlier[HANDLE_BYTES_MIN] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The event loop: letters from other threads, the end of a turn, the tick, the stop. Other threads than the
- * main one count mistakes instead of asserting.
+ * The event loop: letters from other threads, the end of a turn, the tick, the stop. Other threads
+ * than the main one count mistakes instead of asserting.
  */
 #include "vfs/io/loop.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * READ, WRITE and COMMIT against a scripted disk: each kind of result, at each step that can get it. Calls
- * come over a connection, as bytes; nothing here touches a file.
+ * READ, WRITE and COMMIT against a scripted disk: each kind of result, at each step that can get
+ * it. Calls come over a connection, as bytes; nothing here touches a file.
  */
 #include <errno.h>
 #include <poll.h>
@@ -336,17 +336,17 @@ static const struct {
 	bool eof;
 } reads[] = {
 	/* clang-format off */
-	{ "all of it",                  0,         4096, { WHOLE },        1, NFS3_OK, 4096, false },
-	{ "up to the end",              4000,      1000, { WHOLE },        1, NFS3_OK, 1000, true },
-	{ "short at the end",           4096,      4096, { WHOLE },        1, NFS3_OK, 904, true },
-	{ "behind the end",             9000,      4096, { WHOLE },        1, NFS3_OK, 0, true },
-	{ "short before: resumed",      0,         4096, { 1000, 3095, 1 }, 3, NFS3_OK, 4096, false },
-	{ "nothing more: given so far", 0,         4096, { 1000, 0 },      2, NFS3_OK, 1000, false },
-	{ "nothing asked",              0,         0,    { 0 },            0, NFS3_OK, 0, false },
-	{ "at no offset at all",        INT64_MAX, 4096, { 0 },            0, NFS3_OK, 0, true },
-	{ "broken disk",                0,         4096, { -EIO },         1, NFS3ERR_IO, 0, false },
-	{ "broken after a part",        0,         4096, { 1000, -EIO },   2, NFS3ERR_IO, 0, false },
-	{ "try again",                  0,         4096, { -EAGAIN },      1, NFS3ERR_JUKEBOX, 0, false },
+	{ "all of it",            0,     4096, { WHOLE },        1, NFS3_OK, 4096, false },
+	{ "up to the end",        4000,  1000, { WHOLE },        1, NFS3_OK, 1000, true },
+	{ "short at the end",     4096,  4096, { WHOLE },        1, NFS3_OK, 904, true },
+	{ "behind the end",       9000,  4096, { WHOLE },        1, NFS3_OK, 0, true },
+	{ "short: resumed",       0,     4096, { 1000, 3095, 1 }, 3, NFS3_OK, 4096, false },
+	{ "nothing more: so far", 0,     4096, { 1000, 0 },      2, NFS3_OK, 1000, false },
+	{ "nothing asked",        0,     0, { 0 },            0, NFS3_OK, 0, false },
+	{ "no offset at all",     INT64_MAX, 4096, { 0 },            0, NFS3_OK, 0, true },
+	{ "broken disk",          0,     4096, { -EIO },         1, NFS3ERR_IO, 0, false },
+	{ "broken after some",    0,     4096, { 1000, -EIO },   2, NFS3ERR_IO, 0, false },
+	{ "try again",            0,     4096, { -EAGAIN },      1, NFS3ERR_JUKEBOX, 0, false },
 	/* clang-format on */
 };
 
@@ -414,7 +414,8 @@ static void again(void)
 	call_commit();
 }
 
-/* What was written before the failure may be lost, and who commits it later learns that by the verifier. */
+/* What was written before the failure may be lost, and who commits it later learns that by the
+ * verifier. */
 START_TEST(a_commit_after_a_failed_flush_has_another_verifier_than_the_write_before)
 {
 	static const int script[] = { WHOLE, -EIO };
@@ -443,9 +444,9 @@ static void two_more(void)
 	call_write(OFFSET + 2 * IO_BYTES, FILE_SYNC, 3);
 }
 
-/* The flush in flight began before the two were written: its success cannot answer them. Its failure may
- * be that of their data, which it could already see, and the kernel will not tell it again: they are to
- * be written anew. */
+/* The flush in flight began before the two were written: its success cannot answer them. Its
+ * failure may be that of their data, which it could already see, and the kernel will not tell
+ * it again: they are to be written anew. */
 START_TEST(writes_that_end_while_a_flush_runs_wait_for_the_next)
 {
 	static const struct {

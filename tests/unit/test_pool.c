@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pool: work() on its threads, done() on the loop that asked, each once. Assertions of Check are for
- * the main thread; others count mistakes.
+ * The pool: work() on its threads, done() on the loop that asked, each once. Assertions of Check
+ * are for the main thread; others count mistakes.
  */
 #include "vfs/io/pool.h"
 

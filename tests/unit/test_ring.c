@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring on real sockets and files: results are the system call's, and no callback comes from inside a
- * submission.
+ * The ring on real sockets and files: results are the system call's, and no callback comes from
+ * inside a submission.
  */
 #include "vfs/io/ring.h"
 

@@ -158,8 +158,8 @@ START_TEST(what_is_created_belongs_to_the_caller)
 }
 END_TEST
 
-/* Between a file's creation and the size that is set with it, another client may look its name up: then it
- * is in the cache, open for attributes only. */
+/* Between a file's creation and the size that is set with it, another client may look its name
+ * up: then it is in the cache, open for attributes only. */
 START_TEST(a_name_that_is_looked_up_while_it_is_created_does_no_harm)
 {
 	struct vfs_set set = { .set_size = true, .size = 100 };

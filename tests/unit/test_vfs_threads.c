@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cache of open files with many threads on few files, and group commit of several loops: for
- * ThreadSanitizer, and for what must come out in any order. Threads count mistakes instead of asserting.
+ * ThreadSanitizer, and for what must come out in any order. Threads count mistakes instead of
+ * asserting.
  */
 #include <errno.h>
 
