@@ -142,6 +142,13 @@ static void proc_path(int fd, char to[PROC_PATH_BYTES])
 	snprintf(to, PROC_PATH_BYTES, "/proc/self/fd/%d", fd);
 }
 
+int vfs_unnamed_handle(const struct vfs_file *dir, int fd, struct vfs_handle *ret_handle)
+{
+	uint64_t mix;
+
+	return vfs_handle_of(dir->vfs, dir->export, fd, ret_handle, &mix);
+}
+
 int vfs_unnamed_link(int fd, int dir_fd, const char *name)
 {
 	char path[PROC_PATH_BYTES];

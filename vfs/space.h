@@ -38,6 +38,9 @@ int vfs_unnamed_open(int dir_fd, uint32_t mode, int *ret_fd);
 /* The same in the export's root. */
 int vfs_scratch_open(const struct vfs_export *export, int *ret_fd);
 
+/* The handle that it will have. @dir: where it was made. */
+int vfs_unnamed_handle(const struct vfs_file *dir, int fd, struct vfs_handle *ret_handle);
+
 /* Give an unnamed file its name. -EEXIST. The directory is still to be flushed. */
 int vfs_unnamed_link(int fd, int dir_fd, const char *name);
 
