@@ -58,15 +58,24 @@ static void conn_close_now(struct conn *conn)
 	conn_close(conn, NULL);
 }
 
+/* Others' calls may wait for a flush that runs here: nobody goes before everybody is done. */
+static bool calls_are_over(const struct server *server)
+{
+	for (unsigned i = 0; i < server->worker_count; i++)
+		if (atomic_load(&server->workers[i]->call_count) > 0)
+			return false;
+	return true;
+}
+
 /* Everything answered, or the time is up: close what is left, and end when it is gone. */
 static void worker_wind_down(struct worker *worker)
 {
-	bool listeners = listeners_gone(worker), datagrams = udp_gone(worker); /* ask both */
+	bool listeners = listeners_gone(worker), datagrams = udp_gone(worker);
 
 	if (loop_now_ms(worker->loop) >= worker->stop_at_ms)
 		worker_for_each(worker, conn_close_now);
 	if (listeners && datagrams && atomic_load(&worker->conn_count) == 0 &&
-	    worker->call_count == 0)
+	    calls_are_over(worker->server))
 		loop_stop(worker->loop);
 }
 

@@ -26,7 +26,7 @@ struct worker {
 
 	struct call *free_calls;
 	unsigned free_call_count;
-	unsigned call_count; /* in being */
+	atomic_uint call_count; /* in being; written here, read by the others when they stop */
 
 	struct conn **conns; /* by slot; NULL: free */
 	unsigned conn_slots;

@@ -72,16 +72,6 @@ int vfs_file_attr(const struct vfs_file *file, struct vfs_attr *ret_attr)
 	return 0;
 }
 
-static bool cred_in_group(const struct vfs_cred *cred, uint32_t gid)
-{
-	if (cred->gid == gid)
-		return true;
-	for (uint32_t i = 0; i < cred->group_count; i++)
-		if (cred->groups[i] == gid)
-			return true;
-	return false;
-}
-
 int vfs_file_may(const struct vfs_file *file, const struct vfs_attr *attr,
                  const struct vfs_cred *cred, bool write)
 {
@@ -94,6 +84,6 @@ int vfs_file_may(const struct vfs_file *file, const struct vfs_attr *attr,
 		return 0;
 	if (fgetxattr(file->fd, "system.posix_acl_access", NULL, 0) >= 0)
 		return -EAGAIN; /* an access list decides, not these bits */
-	bits = cred_in_group(cred, attr->gid) ? attr->mode >> 3 : attr->mode;
+	bits = vfs_cred_has_group(cred, attr->gid) ? attr->mode >> 3 : attr->mode;
 	return bits & wanted ? 0 : -EACCES;
 }

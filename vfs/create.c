@@ -50,6 +50,7 @@ static int create_guarded(struct vfs_file *dir, const char *name, const struct v
 static int create_found(struct vfs_file *dir, const char *name, const struct vfs_set *set,
                         const struct vfs_caller *caller, struct vfs_file **ret_file)
 {
+	struct vfs_identity before;
 	struct vfs_set size_only = { .set_size = set->set_size, .size = set->size };
 	struct vfs_file *file;
 	int r;
@@ -60,9 +61,9 @@ static int create_found(struct vfs_file *dir, const char *name, const struct vfs
 	if (file->type != VFS_REGULAR)
 		r = file->type == VFS_DIRECTORY ? -EISDIR : -EEXIST;
 	if (r == 0 && size_only.set_size) {
-		vfs_identity_server(); /* opening by handle is the server's */
+		before = vfs_identity_suspend(); /* opening by handle is the server's */
 		r = vfs_file_need(file, VFS_OPEN_READ_WRITE);
-		vfs_identity_assume(&caller->cred);
+		vfs_identity_resume(&before);
 		if (r == 0)
 			r = vfs_setattr(file, &size_only, NULL, caller);
 	}

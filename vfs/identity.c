@@ -39,10 +39,17 @@ static uid_t identity_server_uid;
 static gid_t identity_server_gid;
 static cap_t identity_caps_all, identity_caps_user;
 
-static __thread struct {
-	bool assumed;
-	struct vfs_cred cred;
-} identity_now;
+static __thread struct vfs_identity identity_now;
+
+bool vfs_cred_has_group(const struct vfs_cred *cred, uint32_t gid)
+{
+	if (cred->gid == gid)
+		return true;
+	for (uint32_t i = 0; i < cred->group_count; i++)
+		if (cred->groups[i] == gid)
+			return true;
+	return false;
+}
 
 int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max)
 {
@@ -125,4 +132,18 @@ void vfs_identity_server(void)
 		return;
 	identity_set(identity_server_uid, identity_server_gid, NULL, 0, identity_caps_all);
 	identity_now.assumed = false;
+}
+
+struct vfs_identity vfs_identity_suspend(void)
+{
+	struct vfs_identity before = identity_now;
+
+	vfs_identity_server();
+	return before;
+}
+
+void vfs_identity_resume(const struct vfs_identity *before)
+{
+	if (before->assumed)
+		vfs_identity_assume(&before->cred);
 }

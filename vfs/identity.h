@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ struct vfs_cred {
 	uint32_t groups[VFS_GROUPS_MAX];
 };
 
+bool vfs_cred_has_group(const struct vfs_cred *cred, uint32_t gid);
+
 /* Find out what this process may do, before threads start. 0, or -EPERM with the missing
  * capabilities' names in @reterr_missing. */
 int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max);
@@ -26,3 +29,11 @@ int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max);
  * capabilities). */
 void vfs_identity_assume(const struct vfs_cred *cred);
 void vfs_identity_server(void);
+
+/* The server's identity for a while: what was before is returned for vfs_identity_resume(). */
+struct vfs_identity {
+	bool assumed;
+	struct vfs_cred cred;
+};
+struct vfs_identity vfs_identity_suspend(void);
+void vfs_identity_resume(const struct vfs_identity *before);

@@ -86,6 +86,8 @@ bool vfs_is_below_root(const struct vfs_export *export, int dir_fd)
 static int lookup_parent(struct vfs_file *dir, struct vfs_file **ret_file)
 {
 	AUTO(close_fd) int fd = -EBADF;
+	struct vfs_identity caller;
+	bool below;
 
 	if (vfs_file_is_root(dir))
 		fd = openat(dir->export->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -94,7 +96,10 @@ static int lookup_parent(struct vfs_file *dir, struct vfs_file **ret_file)
 	if (fd < 0)
 		return fd == -1 ? -errno : fd;
 	/* A directory that was moved out of the export must not lead its clients after it. */
-	if (!vfs_is_below_root(dir->export, fd))
+	caller = vfs_identity_suspend(); /* who may not search further up may still go up one */
+	below = vfs_is_below_root(dir->export, fd);
+	vfs_identity_resume(&caller);
+	if (!below)
 		return -ESTALE;
 	return vfs_file_adopt(dir->vfs, dir->export, take_fd(&fd), VFS_OPEN_PATH, true, ret_file);
 }
@@ -287,21 +292,6 @@ int vfs_link(struct vfs_file *file, struct vfs_file *dir, const char *name,
 
 /* ---- creating what is no regular file ---- */
 
-/* Another may have looked the name up first: then the cache has the file, open for less than we
- * had. */
-static int created_set(struct vfs_file *file, const struct vfs_set *rest,
-                       const struct vfs_caller *caller)
-{
-	int r = 0;
-
-	if (rest->set_size && !vfs_file_is(file, VFS_OPEN_READ_WRITE)) {
-		vfs_identity_server(); /* opening by handle is the server's */
-		r = vfs_file_need(file, VFS_OPEN_READ_WRITE);
-		vfs_identity_assume(&caller->cred);
-	}
-	return r < 0 ? r : vfs_setattr(file, rest, NULL, caller);
-}
-
 /* What of @set is left to do after the creating call. */
 static struct vfs_set created_rest(const struct vfs_file *file, const struct vfs_set *set,
                                    const struct vfs_caller *caller)
@@ -315,12 +305,45 @@ static struct vfs_set created_rest(const struct vfs_file *file, const struct vfs
 	                fstat(file->fd, &stat) == 0;
 	if (rest.set_mode)
 		rest.mode = (stat.st_mode & 07777) | (set->mode & 06000);
-	/* Only root gives files away. What others ask for is left undone, not refused: clients that
-	 * fill in all of sattr3 name the owner they see, and the reply's attributes tell the
-	 * truth. */
-	if (caller->cred.uid != 0)
-		rest.set_uid = rest.set_gid = false;
+	/* Only root gives files away, and others only to their own groups. What else they ask for
+	 * is left undone, not refused: clients that fill in all of sattr3 name the owner they see,
+	 * and the reply's attributes tell the truth. */
+	if (caller->cred.uid != 0) {
+		rest.set_uid = false;
+		rest.set_gid &= vfs_cred_has_group(&caller->cred, set->gid);
+	}
 	return rest;
+}
+
+static int created_set(struct vfs_file *file, const struct vfs_set *set,
+                       const struct vfs_caller *caller)
+{
+	struct vfs_set rest = created_rest(file, set, caller);
+	struct vfs_identity before;
+	int r = 0;
+
+	if (!rest.set_mode && !rest.set_uid && !rest.set_gid && !rest.set_size &&
+	    rest.set_atime == VFS_TIME_KEEP && rest.set_mtime == VFS_TIME_KEEP)
+		return 0;
+	/* Another's LOOKUP may have put the new file into the cache first, without a descriptor
+	 * that can write. */
+	if (rest.set_size && !vfs_file_is(file, VFS_OPEN_READ_WRITE)) {
+		before = vfs_identity_suspend(); /* opening by handle is the server's */
+		r = vfs_file_need(file, VFS_OPEN_READ_WRITE);
+		vfs_identity_resume(&before);
+	}
+	return r < 0 ? r : vfs_setattr(file, &rest, NULL, caller);
+}
+
+static void created_undo(struct vfs_file *dir, const char *name)
+{
+	struct vfs_handle made;
+
+	victim_of(dir, name, &made);
+	if (unlinkat(dir->fd, name, 0) < 0)
+		(void) unlinkat(dir->fd, name, AT_REMOVEDIR);
+	if (made.count)
+		vfs_file_forget_removed(dir->vfs, &made);
 }
 
 /* What was just created under a name: set what remains to be set, make it durable, hand it out. If
@@ -331,27 +354,19 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
                 struct vfs_file **ret_file)
 {
 	struct vfs_file *file = NULL;
-	struct vfs_set rest;
 	int r = fd;
 
 	if (fd >= 0)
 		r = vfs_file_adopt(dir->vfs, dir->export, fd, open, true, &file);
-	if (r >= 0) {
-		rest = created_rest(file, set, caller);
-		if (rest.set_mode || rest.set_uid || rest.set_gid || rest.set_size ||
-		    rest.set_atime != VFS_TIME_KEEP || rest.set_mtime != VFS_TIME_KEEP)
-			r = created_set(file, &rest, caller);
-		if (r < 0 && r != -ESTALE) {
-			(void) unlinkat(dir->fd, name,
-			                file->type == VFS_DIRECTORY ? AT_REMOVEDIR : 0);
-			vfs_file_forget_removed(dir->vfs, &file->handle);
-		}
-	}
+	if (r >= 0)
+		r = created_set(file, set, caller);
 	if (r == -ENOENT || r == -ESTALE || r == -EXDEV) { /* removed, or another took the name */
 		file = vfs_file_put(file);
 		r = 0;
 	}
-	if (r >= 0)
+	if (r < 0)
+		created_undo(dir, name);
+	else
 		r = vfs_dir_sync(dir, caller);
 	if (r < 0)
 		vfs_file_put(file);

@@ -18,16 +18,6 @@
 #include "vfs/names_internal.h"
 #include "vfs/vfs_internal.h"
 
-static bool caller_in_group(const struct vfs_cred *cred, uint32_t gid)
-{
-	if (cred->gid == gid)
-		return true;
-	for (uint32_t i = 0; i < cred->group_count; i++)
-		if (cred->groups[i] == gid)
-			return true;
-	return false;
-}
-
 /* chown(2), chmod(2): the owner or root; to another owner only root; to a group one is in. */
 static int check_owner(const struct stat *stat, const struct vfs_set *set,
                        const struct vfs_cred *cred)
@@ -37,7 +27,7 @@ static int check_owner(const struct stat *stat, const struct vfs_set *set,
 	if (set->set_uid && set->uid != stat->st_uid)
 		return -EPERM;
 	if (set->set_gid && set->gid != stat->st_gid &&
-	    (cred->uid != stat->st_uid || !caller_in_group(cred, set->gid)))
+	    (cred->uid != stat->st_uid || !vfs_cred_has_group(cred, set->gid)))
 		return -EPERM;
 	if ((set->set_uid || set->set_gid || set->set_mode) && cred->uid != stat->st_uid)
 		return -EPERM;
@@ -161,6 +151,7 @@ static void undo_owner(struct vfs_file *file, const struct stat *before)
 static int setattr_locked(struct vfs_file *file, const struct vfs_set *set,
                           const struct timespec *guard, const struct vfs_caller *caller)
 {
+	struct vfs_identity identity;
 	struct stat before;
 	int r;
 
@@ -173,9 +164,9 @@ static int setattr_locked(struct vfs_file *file, const struct vfs_set *set,
 		return r;
 	r = apply_size(file, &before, set);
 	if (r < 0 && (set->set_uid || set->set_gid)) {
-		vfs_identity_server();
+		identity = vfs_identity_suspend();
 		undo_owner(file, &before);
-		vfs_identity_assume(&caller->cred);
+		vfs_identity_resume(&identity);
 	}
 	if (r == 0 && set->set_mode)
 		r = apply_mode(file, set->mode);
