@@ -145,6 +145,20 @@ START_TEST(a_mount_below_is_not_crossed)
 }
 END_TEST
 
+START_TEST(a_path_is_split_into_its_export_and_the_rest)
+{
+	char path[LINE_BYTES], below[VFS_MOUNT_PATH_BYTES_MAX + 1];
+	struct vfs_file *root = NULL;
+
+	snprintf(path, sizeof path, "%s//some/thing", real.dir);
+	ck_assert_int_eq(vfs_path_root(real.vfs, path, &root, below), 0);
+	ck_assert_ptr_eq(root, real.root);
+	ck_assert_str_eq(below, "some/thing");
+	vfs_file_put(root);
+	ck_assert_int_eq(vfs_path_root(real.vfs, "/not/exported", &root, below), -ENOENT);
+}
+END_TEST
+
 static void count_visit(void *context, const struct export_spec *spec)
 {
 	MUST(spec->path[0] == '/');
@@ -231,6 +245,7 @@ int main(void)
 	tcase_add_test(tcase, what_cannot_be_served_is_told_and_the_others_are);
 	tcase_add_test(tcase, an_export_whose_disk_is_not_mounted_is_refused);
 	tcase_add_test(tcase, a_mount_below_is_not_crossed);
+	tcase_add_test(tcase, a_path_is_split_into_its_export_and_the_rest);
 	tcase_add_test(tcase, all_lines_are_listed_those_that_cannot_be_served_too);
 	tcase_add_test(tcase, access_changes_with_a_reload_and_its_serial_says_so);
 	tcase_add_test(tcase, two_lines_with_one_number_are_refused);
