@@ -8,6 +8,7 @@
 #include "nfsd/conn.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
+#include "vfs/squash.h"
 
 enum {
 	PORT_RESERVED_MAX = 1023,
@@ -126,27 +127,16 @@ static int check_host(struct call *call)
 }
 
 /* 2^32-1 is no id: to the kernel it means "leave as it is". Who claims to be it is nobody. */
-static bool is_squashed(uint32_t id, bool root_squash)
-{
-	return id == UINT32_MAX || (root_squash && id == 0);
-}
-
 static void squash(const struct rpc_cred *from, const struct export_options *options,
                    struct vfs_cred *to)
 {
-	bool root = options->root_squash;
-	bool all = options->all_squash || is_squashed(from->uid, root);
+	struct vfs_cred said = { .uid = from->uid, .gid = from->gid };
 
-	to->uid = all ? options->anon_uid : from->uid;
-	to->gid = options->all_squash || is_squashed(from->gid, root) ? options->anon_gid
-	                                                              : from->gid;
-	to->group_count = 0;
-	if (all)
-		return;
+	static_assert((int) RPC_GROUPS_MAX <= (int) VFS_GROUPS_MAX, "all fit");
+	said.group_count = from->group_count;
 	for (uint32_t i = 0; i < from->group_count; i++)
-		to->groups[to->group_count++] = is_squashed(from->groups[i], root)
-		                                        ? options->anon_gid
-		                                        : from->groups[i];
+		said.groups[i] = from->groups[i];
+	vfs_squash(&said, options, to);
 }
 
 int nfs3_prepare(struct call *call)

@@ -28,9 +28,9 @@ enum {
 	SET_ID_BITS = 06000,
 };
 
-/* Longer files are copied without a checksum: going over their holes would take longer than copying
- * what there is in them. */
-static const uint64_t checksum_bytes_max = 256ull << 30;
+/* With larger holes there is no checksum unless it is needed: going over zeros would take longer
+ * than copying what there is. */
+static const uint64_t checksum_holes_max = 4ull << 30;
 
 struct clone {
 	struct job *job;
@@ -101,6 +101,14 @@ static int room_for_copy(struct clone *clone)
 	return stat.f_bavail * stat.f_frsize < need ? -ENOSPC : 0;
 }
 
+static bool wants_checksum(const struct clone *clone)
+{
+	uint64_t data = (uint64_t) clone->source_stat.st_blocks * STAT_BLOCK_BYTES;
+
+	return (clone->record->flags & OFFLOAD_CLONE_VERIFY) ||
+	       clone->bytes <= data + checksum_holes_max;
+}
+
 static int copy(struct clone *clone, uint64_t from, bool zero_holes)
 {
 	struct engine_control *control = &clone->job->control;
@@ -110,8 +118,7 @@ static int copy(struct clone *clone, uint64_t from, bool zero_holes)
 		.bytes = clone->bytes,
 		.from = from,
 		.zero_holes = zero_holes,
-		.checksum = from == 0 && ((clone->record->flags & OFFLOAD_CLONE_VERIFY) ||
-		                          clone->bytes <= checksum_bytes_max),
+		.checksum = from == 0 && wants_checksum(clone),
 	};
 	uint8_t checksum[ENGINE_CHECKSUM_BYTES];
 	int r;

@@ -188,6 +188,11 @@ int vfs_share(int from_fd, int to_fd)
 	return 0;
 }
 
+const char *vfs_export_fs_name(const struct vfs_export *export)
+{
+	return export->fs.name;
+}
+
 bool vfs_can_share(const struct vfs_export *export)
 {
 	AUTO(close_fd) int from = -EBADF;

@@ -51,6 +51,9 @@ int vfs_reopen(int fd, int flags, int *ret_fd);
  * changed then. Other errors may leave @to changed. */
 int vfs_share(int from_fd, int to_fd);
 
+/* "xfs" */
+const char *vfs_export_fs_name(const struct vfs_export *export);
+
 /* Can files below the export share extents? */
 bool vfs_can_share(const struct vfs_export *export);
 

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * procedures.c - offload.x, procedure by procedure: what is asked is checked in full, then done.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/answer.h"
+#include "offload/service_internal.h"
+#include "offload/status.h"
+#include "vfs/base/cleanup.h"
+
+static void refuse_job(struct request *request, int error, const char *what)
+{
+	char text[JOB_TEXT_BYTES];
+	offload_job_result result = { 0 };
+
+	answer_refusal(error, what, text, &result.status, &result.offload_job_result_u.text);
+	service_send(request, (xdrproc_t) xdr_offload_job_result, &result);
+}
+
+/* xdr_void() has another type than the other coders. */
+static bool_t xdr_nothing(XDR *xdrs, void *nothing)
+{
+	return TRUE;
+}
+
+static void serve_null(struct request *request)
+{
+	service_send(request, (xdrproc_t) xdr_nothing, NULL);
+}
+
+/* ---- SUPPORT, STAT ---- */
+
+static bool knows_shared(const struct vfs_export *export)
+{
+	AUTO(close_fd) int fd = -EBADF;
+	struct vfs_usage usage;
+
+	return vfs_scratch_open(export, &fd) == 0 && vfs_usage(fd, &usage) == 0 &&
+	       usage.knows_shared;
+}
+
+static void serve_support(struct request *request)
+{
+	static char version[] = LODESTORE_VERSION;
+	char text[JOB_TEXT_BYTES];
+	offload_support_result result = { 0 };
+	offload_support *support = &result.offload_support_result_u.support;
+	struct target target;
+	const struct vfs_export *export;
+	const char *name;
+	int r;
+
+	r = target_resolve(request->settings->vfs, &request->caller, &request->args.file,
+	                   TARGET_LOOK, &target);
+	if (r < 0) {
+		answer_refusal(r, "", text, &result.status, &result.offload_support_result_u.text);
+	} else {
+		export = vfs_file_export(target.file ? target.file : target.dir);
+		name = vfs_export_fs_name(export);
+		support->can = OFFLOAD_CAN_CLONE | OFFLOAD_CAN_RESERVE | OFFLOAD_CAN_PUNCH;
+		if (vfs_can_share(export))
+			support->can |= OFFLOAD_CAN_FAST_CLONE;
+		if (knows_shared(export))
+			support->can |= OFFLOAD_CAN_STAT_UNIQUE;
+		support->file_system = (offload_text){ (u_int) strlen(name),
+			                               (char *) (uintptr_t) name };
+		support->server_version = (offload_text){ (u_int) strlen(version), version };
+	}
+	service_send(request, (xdrproc_t) xdr_offload_support_result, &result);
+	target_done(&target);
+}
+
+static int file_usage(struct vfs_file *file, struct vfs_usage *ret_usage)
+{
+	int r;
+
+	if (!file)
+		return -ENOENT;
+	if (vfs_file_type(file) != VFS_REGULAR)
+		return -OFFLOAD_ENOTFILE;
+	r = vfs_file_need(file, VFS_OPEN_READ);
+	return r < 0 ? r : vfs_usage(vfs_file_fd(file), ret_usage);
+}
+
+static void serve_stat(struct request *request)
+{
+	char text[JOB_TEXT_BYTES];
+	offload_stat_result result = { 0 };
+	struct vfs_usage usage;
+	struct target target;
+	int r;
+
+	r = target_resolve(request->settings->vfs, &request->caller, &request->args.file,
+	                   TARGET_LOOK, &target);
+	if (r == 0)
+		r = file_usage(target.file, &usage);
+	if (r < 0)
+		answer_refusal(r, "", text, &result.status, &result.offload_stat_result_u.text);
+	else
+		result.offload_stat_result_u.stat = (offload_stat){
+			.total_bytes = usage.total_bytes,
+			.allocated_bytes = usage.allocated_bytes,
+			.unique_bytes = usage.unique_bytes,
+			.extents = usage.extents,
+			.knows_shared = usage.knows_shared,
+		};
+	service_send(request, (xdrproc_t) xdr_offload_stat_result, &result);
+	target_done(&target);
+}
+
+/* ---- what begins a job ---- */
+
+/* The file, into @ret_file: 0 or what target_resolve() says. */
+static int take(struct request *request, const offload_file *named, enum target_use use,
+                struct job_file *ret_file)
+{
+	struct target target;
+	int r;
+
+	r = target_resolve(request->settings->vfs, &request->caller, named, use, &target);
+	if (r == 0 && target.file && vfs_file_type(target.file) != VFS_REGULAR)
+		r = -OFFLOAD_ENOTFILE;
+	if (r == 0) {
+		*ret_file = target.where;
+		request->record.cred = target.cred;
+	}
+	target_done(&target);
+	return r;
+}
+
+static void begin(struct request *request, uint32_t wait_s)
+{
+	uint64_t id;
+	int r;
+
+	request->record.host = request->caller.address;
+	r = jobs_begin(request->settings->jobs, &request->record, &id);
+	if (r < 0)
+		refuse_job(request, r,
+		           r == -ENOSPC || r == -EDQUOT ? "the server's state directory" : "");
+	else
+		service_answer_job(request, id, wait_s);
+}
+
+static void serve_clone(struct request *request)
+{
+	const offload_clone_args *args = &request->args.clone;
+	const uint32_t known = OFFLOAD_CLONE_FAST | OFFLOAD_CLONE_VERIFY | OFFLOAD_CLONE_NEW;
+	int r;
+
+	if (args->flags & ~known)
+		return refuse_job(request, -EINVAL, "flags");
+	request->record.kind = OFFLOAD_KIND_CLONE;
+	request->record.flags = args->flags;
+	r = take(request, &args->source, TARGET_READ, &request->record.source);
+	if (r < 0)
+		return refuse_job(request, r, "source");
+	r = take(request, &args->destination, TARGET_MAKE, &request->record.destination);
+	if (r < 0)
+		return refuse_job(request, r, "destination");
+	begin(request, args->wait_s);
+}
+
+static void serve_reserve(struct request *request)
+{
+	const offload_reserve_args *args = &request->args.reserve;
+	int r;
+
+	if (args->bytes > INT64_MAX)
+		return refuse_job(request, -EINVAL, "bytes");
+	request->record.kind = OFFLOAD_KIND_RESERVE;
+	request->record.reserve_bytes = args->bytes;
+	r = take(request, &args->file, TARGET_WRITE, &request->record.source);
+	if (r < 0)
+		return refuse_job(request, r, "");
+	begin(request, args->wait_s);
+}
+
+static void serve_checksum(struct request *request)
+{
+	const offload_checksum_args *args = &request->args.checksum;
+	int r;
+
+	request->record.kind = OFFLOAD_KIND_CHECKSUM;
+	r = take(request, &args->file, TARGET_READ, &request->record.source);
+	if (r < 0)
+		return refuse_job(request, r, "");
+	begin(request, args->wait_s);
+}
+
+static void serve_punch(struct request *request)
+{
+	const offload_punch_args *args = &request->args.punch;
+	int r;
+
+	if (args->flags & ~(uint32_t) OFFLOAD_PUNCH_DRY_RUN)
+		return refuse_job(request, -EINVAL, "flags");
+	request->record.kind = OFFLOAD_KIND_PUNCH;
+	request->record.flags = args->flags;
+	r = take(request, &args->file, TARGET_WRITE, &request->record.source);
+	if (r < 0)
+		return refuse_job(request, r, "");
+	if (request->record.source.dir.count == 0)
+		return refuse_job(request, -EINVAL, "name the file by its path, not its handle");
+	begin(request, args->wait_s);
+}
+
+/* ---- what asks for jobs ---- */
+
+static int find_job(struct request *request, const offload_which *which, bool write)
+{
+	struct jobs *jobs = request->settings->jobs;
+	struct target target;
+	int r;
+
+	if (which->kind == OFFLOAD_WHICH_ID) {
+		r = jobs_get(jobs, which->offload_which_u.id, &request->record);
+	} else {
+		r = target_resolve(request->settings->vfs, &request->caller,
+		                   &which->offload_which_u.file, TARGET_LOOK, &target);
+		if (r == 0)
+			r = jobs_find(jobs, &target.where, &request->record);
+		target_done(&target);
+	}
+	if (r == 0 &&
+	    !target_job_allowed(request->settings->vfs, &request->caller, &request->record, false))
+		r = -OFFLOAD_ENOJOB; /* nothing is told to strangers */
+	if (r == 0 && write &&
+	    !target_job_allowed(request->settings->vfs, &request->caller, &request->record, true))
+		r = -EACCES;
+	return r;
+}
+
+static void serve_job(struct request *request)
+{
+	int r = find_job(request, &request->args.which, false);
+
+	if (r < 0)
+		return refuse_job(request, r, "");
+	service_answer_job(request, request->record.id, 0);
+}
+
+static void serve_wait(struct request *request)
+{
+	int r = find_job(request, &request->args.wait.which, false);
+
+	if (r < 0)
+		return refuse_job(request, r, "");
+	service_answer_job(request, request->record.id, request->args.wait.wait_s);
+}
+
+static void serve_cancel(struct request *request)
+{
+	int r = find_job(request, &request->args.which, true);
+
+	if (r == 0)
+		r = jobs_cancel(request->settings->jobs, request->record.id);
+	if (r < 0)
+		return refuse_job(request, r, "");
+	service_answer_job(request, request->record.id, 1);
+}
+
+/* Those that the caller may know of, up to @count_max; how many. */
+static u_int list_jobs(struct request *request, struct job_record *records, offload_job *list,
+                       u_int count_max, bool *ret_eof)
+{
+	uint64_t id = request->args.jobs.after_id, now_ms = jobs_now_ms();
+	u_int count = 0;
+
+	*ret_eof = false;
+	while (count < count_max) {
+		struct job_record *record = &records[count];
+
+		if (jobs_next(request->settings->jobs, id, record) < 0) {
+			*ret_eof = true;
+			return count;
+		}
+		id = record->id;
+		if (!target_job_allowed(request->settings->vfs, &request->caller, record, false))
+			continue;
+		answer_job(record, now_ms, &list[count++]);
+	}
+	*ret_eof = jobs_next(request->settings->jobs, id, &request->record) < 0;
+	return count;
+}
+
+static void serve_jobs(struct request *request)
+{
+	AUTO(free_ptr) struct job_record *records = calloc(OFFLOAD_JOBS_MAX, sizeof *records);
+	char text[JOB_TEXT_BYTES];
+	offload_jobs_result result = { 0 };
+	offload_jobs *answer = &result.offload_jobs_result_u.list;
+	offload_job list[OFFLOAD_JOBS_MAX];
+	u_int count_max = request->args.jobs.count_max;
+	bool eof;
+
+	if (count_max < 1 || count_max > OFFLOAD_JOBS_MAX || !records) {
+		answer_refusal(records ? -EINVAL : -ENOMEM, "count_max", text, &result.status,
+		               &result.offload_jobs_result_u.text);
+	} else {
+		answer->jobs.jobs_len = list_jobs(request, records, list, count_max, &eof);
+		answer->jobs.jobs_val = list;
+		answer->eof = eof;
+	}
+	service_send(request, (xdrproc_t) xdr_offload_jobs_result, &result);
+}
+
+const struct procedure procedures[PROCEDURES] = {
+	[OFFLOAD_NULL] = { "NULL", (xdrproc_t) xdr_nothing, serve_null },
+	[OFFLOAD_SUPPORT] = { "SUPPORT", (xdrproc_t) xdr_offload_file, serve_support },
+	[OFFLOAD_CLONE] = { "CLONE", (xdrproc_t) xdr_offload_clone_args, serve_clone },
+	[OFFLOAD_RESERVE] = { "RESERVE", (xdrproc_t) xdr_offload_reserve_args, serve_reserve },
+	[OFFLOAD_STAT] = { "STAT", (xdrproc_t) xdr_offload_file, serve_stat },
+	[OFFLOAD_CHECKSUM] = { "CHECKSUM", (xdrproc_t) xdr_offload_checksum_args, serve_checksum },
+	[OFFLOAD_PUNCH] = { "PUNCH", (xdrproc_t) xdr_offload_punch_args, serve_punch },
+	[OFFLOAD_JOB] = { "JOB", (xdrproc_t) xdr_offload_which, serve_job },
+	[OFFLOAD_JOBS] = { "JOBS", (xdrproc_t) xdr_offload_jobs_args, serve_jobs },
+	[OFFLOAD_CANCEL] = { "CANCEL", (xdrproc_t) xdr_offload_which, serve_cancel },
+	[OFFLOAD_WAIT] = { "WAIT", (xdrproc_t) xdr_offload_wait_args, serve_wait },
+};

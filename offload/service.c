@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.c - connections, calls, and answers that wait for a job.
+ *
+ * libtirpc keeps the id of a connection's last call in the connection, so that a later
+ * svc_sendreply() answers it. While an answer waits, the connection is not polled: no other call of
+ * its client is read, which a client that has one call in flight does not notice.
+ */
+#include "offload/service.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <rpc/rpc_com.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "offload/answer.h"
+#include "offload/service_internal.h"
+#include "vfs/base/cleanup.h"
+#include "vfs/base/list.h"
+
+enum {
+	BACKLOG = 64,
+	WAITING_MAX = 512, /* connections with an answer that waits; more are answered at once */
+	RECORD_BYTES_MAX = 64 << 10, /* of a call */
+	POLL_SPARE = 16,
+	MS_PER_S = 1000,
+};
+
+struct waiting {
+	struct list_node node;
+	SVCXPRT *connection;
+	uint64_t job_id, until_ms;
+};
+
+/* libtirpc calls us back without a context. */
+static struct {
+	struct service_settings settings;
+	struct list_node waiting;
+	unsigned waiting_count;
+	SVCXPRT *listener;
+	bool stop;
+} service = { .waiting = LIST_INIT(service.waiting) };
+
+/* ---- answers ---- */
+
+void service_send(struct request *request, xdrproc_t encode, void *result)
+{
+	/* It fails when the client is gone: the next poll tells libtirpc. */
+	(void) svc_sendreply(request->connection, encode, result);
+}
+
+static void send_job(SVCXPRT *connection, struct job_record *record)
+{
+	offload_job_result result = { .status = OFFLOAD_OK };
+
+	answer_job(record, jobs_now_ms(), &result.offload_job_result_u.job);
+	(void) svc_sendreply(connection, (xdrproc_t) xdr_offload_job_result, &result);
+}
+
+static void send_no_job(SVCXPRT *connection)
+{
+	static char text[] = "the job's result has expired";
+	offload_job_result result = { .status = OFFLOAD_ERR_NO_JOB };
+
+	result.offload_job_result_u.text = (offload_text){ sizeof text - 1, text };
+	(void) svc_sendreply(connection, (xdrproc_t) xdr_offload_job_result, &result);
+}
+
+void service_answer_job(struct request *request, uint64_t id, uint32_t wait_s)
+{
+	struct waiting *waiting;
+
+	if (jobs_get(service.settings.jobs, id, &request->record) < 0)
+		return send_no_job(request->connection);
+	waiting = wait_s > 0 && job_is_live(&request->record) && service.waiting_count < WAITING_MAX
+	                  ? calloc(1, sizeof *waiting)
+	                  : NULL;
+	if (!waiting)
+		return send_job(request->connection, &request->record);
+	wait_s = wait_s < OFFLOAD_WAIT_S_MAX ? wait_s : OFFLOAD_WAIT_S_MAX;
+	list_node_init(&waiting->node);
+	waiting->connection = request->connection;
+	waiting->job_id = id;
+	waiting->until_ms = jobs_now_ms() + (uint64_t) wait_s * MS_PER_S;
+	list_add_tail(&service.waiting, &waiting->node);
+	service.waiting_count++;
+}
+
+static void waiting_done(struct waiting *waiting)
+{
+	list_remove(&waiting->node);
+	service.waiting_count--;
+	free(waiting);
+}
+
+static struct waiting *waiting_of(const SVCXPRT *connection)
+{
+	list_for_each (node, &service.waiting) {
+		struct waiting *waiting = container_of(node, struct waiting, node);
+
+		if (waiting->connection == connection)
+			return waiting;
+	}
+	return NULL;
+}
+
+static void answer_waiting(void)
+{
+	struct job_record record;
+	uint64_t now_ms = jobs_now_ms();
+
+	list_for_each_safe (node, &service.waiting) {
+		struct waiting *waiting = container_of(node, struct waiting, node);
+		bool found = jobs_get(service.settings.jobs, waiting->job_id, &record) == 0;
+
+		if (found && job_is_live(&record) && now_ms < waiting->until_ms &&
+		    now_ms + (uint64_t) OFFLOAD_WAIT_S_MAX * MS_PER_S >= waiting->until_ms)
+			continue;
+		if (found)
+			send_job(waiting->connection, &record);
+		else
+			send_no_job(waiting->connection);
+		waiting_done(waiting);
+	}
+}
+
+/* ---- calls ---- */
+
+/* The envelope, and the procedure's arguments behind it. */
+struct relayed {
+	offload_envelope *envelope; /* NULL: there is none */
+	xdrproc_t decode;
+	void *args;
+};
+
+static bool_t xdr_relayed(XDR *xdrs, struct relayed *relayed)
+{
+	if (relayed->envelope && !xdr_offload_envelope(xdrs, relayed->envelope))
+		return FALSE;
+	return relayed->decode(xdrs, relayed->args);
+}
+
+/* Only root and our own user speak to us: nfsd, and administrators. */
+static bool peer_is_trusted(int fd)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof peer;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
+static void caller_of(const offload_envelope *envelope, struct caller *ret_caller)
+{
+	memset(ret_caller, 0, sizeof *ret_caller);
+	if (!envelope) {
+		ret_caller->local = true;
+		return;
+	}
+	static_assert(OFFLOAD_GROUPS_MAX == VFS_GROUPS_MAX, "all groups fit");
+	memcpy(ret_caller->address.bytes, envelope->address, sizeof ret_caller->address.bytes);
+	ret_caller->port = envelope->port;
+	ret_caller->cred.uid = envelope->uid;
+	ret_caller->cred.gid = envelope->gid;
+	ret_caller->cred.group_count = envelope->groups.groups_len;
+	if (envelope->groups.groups_len)
+		memcpy(ret_caller->cred.groups, envelope->groups.groups_val,
+		       envelope->groups.groups_len * sizeof ret_caller->cred.groups[0]);
+}
+
+static void serve(const struct procedure *procedure, SVCXPRT *connection, bool is_relayed)
+{
+	AUTO(free_ptr) struct request *request = calloc(1, sizeof *request);
+	offload_envelope envelope = { 0 };
+	struct relayed relayed = { is_relayed ? &envelope : NULL, procedure->decode, NULL };
+
+	if (!request)
+		return svcerr_systemerr(connection);
+	relayed.args = &request->args;
+	if (!svc_getargs(connection, (xdrproc_t) xdr_relayed, &relayed)) {
+		svcerr_decode(connection);
+	} else {
+		request->connection = connection;
+		request->settings = &service.settings;
+		caller_of(relayed.envelope, &request->caller);
+		procedure->serve(request);
+	}
+	(void) svc_freeargs(connection, (xdrproc_t) xdr_relayed, &relayed);
+}
+
+static void dispatch(struct svc_req *call, SVCXPRT *connection)
+{
+	struct waiting *waiting = waiting_of(connection);
+
+	/* Its client sent a second call before the first was answered: libtirpc has read it and
+	 * forgotten the first one's id. The client has to ask again for that one. */
+	if (waiting)
+		waiting_done(waiting);
+	if (!peer_is_trusted(connection->xp_fd))
+		return svcerr_weakauth(connection);
+	if (call->rq_proc >= PROCEDURES || !procedures[call->rq_proc].decode)
+		return svcerr_noproc(connection);
+	serve(&procedures[call->rq_proc], connection, call->rq_prog == OFFLOAD_RELAY_PROGRAM);
+}
+
+/* ---- the socket ---- */
+
+/* What a sidecar that was killed left is in the way of bind(2); a living one's is left alone. */
+static int bind_socket(int fd, const struct sockaddr_un *address)
+{
+	AUTO(close_fd) int probe = -EBADF;
+
+	if (bind(fd, (const struct sockaddr *) address, sizeof *address) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (probe < 0)
+		return -errno;
+	if (connect(probe, (const struct sockaddr *) address, sizeof *address) == 0 ||
+	    errno != ECONNREFUSED)
+		return -EADDRINUSE;
+	(void) unlink(address->sun_path);
+	return bind(fd, (const struct sockaddr *) address, sizeof *address) < 0 ? -errno : 0;
+}
+
+static int listen_on(const char *path, int *ret_fd)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	AUTO(close_fd) int fd = -EBADF;
+	mode_t before;
+	int r;
+
+	if (strlen(path) >= sizeof address.sun_path)
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	before = umask(0177);
+	r = bind_socket(fd, &address);
+	(void) umask(before);
+	if (r == 0 && listen(fd, BACKLOG) < 0)
+		r = -errno;
+	if (r == 0)
+		*ret_fd = take_fd(&fd);
+	return r;
+}
+
+int service_open(const struct service_settings *settings)
+{
+	int record_bytes_max = RECORD_BYTES_MAX, fd = -EBADF, r;
+
+	service.settings = *settings;
+	/* Calls are read as they arrive: one that stops half way keeps nobody waiting. */
+	(void) rpc_control(RPC_SVC_CONNMAXREC_SET, &record_bytes_max);
+	r = listen_on(settings->socket_path, &fd);
+	if (r < 0)
+		return r;
+	service.listener = svc_vc_create(fd, 0, 0);
+	if (!service.listener) {
+		close_fd(&fd);
+		return -ENOMEM;
+	}
+	if (!svc_reg(service.listener, OFFLOAD_PROGRAM, OFFLOAD_V1, dispatch, NULL) ||
+	    !svc_reg(service.listener, OFFLOAD_RELAY_PROGRAM, OFFLOAD_RELAY_V1, dispatch, NULL))
+		return -ENOMEM;
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+static void signals_read(int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof info) == (ssize_t) sizeof info) {
+		if (info.ssi_signo == SIGHUP)
+			service.settings.reload(service.settings.context);
+		else
+			service.stop = true;
+	}
+}
+
+/* Two of ours, and of libtirpc's all whose answer does not wait. */
+static struct pollfd *poll_set(int signal_fd, nfds_t *ret_count)
+{
+	/* While libtirpc goes through them it may add what it has just accepted. */
+	struct pollfd *set = calloc((size_t) svc_max_pollfd + 2 + POLL_SPARE, sizeof *set);
+	nfds_t count = 2;
+
+	if (!set)
+		return NULL;
+	set[0] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };
+	set[1] = (struct pollfd){ .fd = jobs_event_fd(service.settings.jobs), .events = POLLIN };
+	for (int i = 0; i < svc_max_pollfd; i++) {
+		bool waits = false;
+
+		list_for_each (node, &service.waiting)
+			waits |= container_of(node, struct waiting, node)->connection->xp_fd ==
+			         svc_pollfd[i].fd;
+		if (svc_pollfd[i].fd >= 0 && !waits)
+			set[count++] = svc_pollfd[i];
+	}
+	*ret_count = count;
+	return set;
+}
+
+static int poll_ms(void)
+{
+	uint64_t now_ms = jobs_now_ms(), first_ms = now_ms + SERVICE_TICK_MS;
+
+	list_for_each (node, &service.waiting) {
+		uint64_t until_ms = container_of(node, struct waiting, node)->until_ms;
+
+		first_ms = until_ms < first_ms ? until_ms : first_ms;
+	}
+	return first_ms > now_ms ? (int) (first_ms - now_ms) : 0;
+}
+
+static int turn(int signal_fd, uint64_t *ticked_ms)
+{
+	nfds_t count;
+	AUTO(free_ptr) struct pollfd *set = poll_set(signal_fd, &count);
+	uint64_t events;
+	int ready;
+
+	if (!set)
+		return -ENOMEM;
+	ready = poll(set, count, poll_ms());
+	if (ready < 0 && errno != EINTR)
+		return -errno;
+	if (ready > 0 && set[0].revents)
+		signals_read(signal_fd);
+	if (ready > 0 && set[1].revents)
+		(void) !read(set[1].fd, &events, sizeof events);
+	if (ready > 0)
+		svc_getreq_poll(set + 2, (int) count - 2);
+	answer_waiting();
+	if (jobs_now_ms() - *ticked_ms >= SERVICE_TICK_MS) {
+		*ticked_ms = jobs_now_ms();
+		jobs_tick(service.settings.jobs);
+		service.settings.tick(service.settings.context);
+	}
+	return 0;
+}
+
+int service_run(const sigset_t *signals)
+{
+	AUTO(close_fd) int signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	uint64_t ticked_ms = 0;
+	int r = 0;
+
+	if (signal_fd < 0)
+		return -errno;
+	while (r == 0 && !service.stop)
+		r = turn(signal_fd, &ticked_ms);
+	return r;
+}
+
+void service_close(void)
+{
+	list_for_each_safe (node, &service.waiting)
+		waiting_done(container_of(node, struct waiting, node));
+	if (service.listener) {
+		(void) unlink(service.settings.socket_path);
+		SVC_DESTROY(service.listener);
+		service.listener = NULL;
+	}
+	svc_exit();
+}
