@@ -21,6 +21,8 @@
 
 #define KEY(member) offsetof(struct config, member)
 
+static const char *const offload_thick_choices[] = { "copy", "share", NULL };
+
 /* A row a line: tests/lint/check-conf-man.sh holds lodestore.conf(5) and the packaged file against
  * it. */
 /* clang-format off */
@@ -54,6 +56,14 @@ static const struct conf_key config_keys[] = {
 	  KEY(reply_cache_writes), 64, 1048576, 16384, NULL, NULL, "replies" },
 	{ "limits", "reply_cache_lifetime", CONF_NUMBER,
 	  KEY(reply_cache_lifetime_s), 1, 86400, 300, NULL, NULL, "seconds" },
+	{ "offload", "socket", CONF_TEXT,
+	  KEY(offload_socket), 0, 0, 0, "/run/lodestore/offload.sock", NULL, NULL },
+	{ "offload", "copy_jobs", CONF_NUMBER,
+	  KEY(offload_copy_jobs), 1, 16, 2, NULL, NULL, "jobs" },
+	{ "offload", "copy_rate", CONF_SIZE,
+	  KEY(offload_copy_rate), 0, 1ull << 40, 0, NULL, NULL, "bytes" },
+	{ "offload", "thick", CONF_CHOICE,
+	  KEY(offload_thick), 0, 0, 0, NULL, offload_thick_choices, NULL },
 };
 /* clang-format on */
 

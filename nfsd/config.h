@@ -28,6 +28,11 @@ struct config {
 	uint64_t record_timeout_s, reply_timeout_s, idle_timeout_s;
 	uint64_t reply_cache_names, reply_cache_writes, reply_cache_lifetime_s;
 
+	/* [offload]: all but the socket is for lodestore-offloadd */
+	char *offload_socket;
+	uint64_t offload_copy_jobs, offload_copy_rate;
+	unsigned offload_thick;
+
 	/* command line only */
 	const char *config_file, *exports_file, *state_dir;
 	const char **export_lines;

@@ -19,6 +19,7 @@
 #include "nfsd/nfs3.h"
 #include "nfsd/peers.h"
 #include "nfsd/portmap.h"
+#include "nfsd/relay.h"
 #include "nfsd/server_run.h"
 #include "nfsd/sockets.h"
 #include "nfsd/udp.h"
@@ -42,8 +43,9 @@ enum {
 };
 
 const struct program *const programs[] = {
-	&nfs3_program,     &mount3_program,   &mount2_program,   &mount1_program,
-	&portmap2_program, &rpcbind3_program, &rpcbind4_program, NULL,
+	&nfs3_program,     &mount3_program,   &mount2_program,
+	&mount1_program,   &portmap2_program, &rpcbind3_program,
+	&rpcbind4_program, &offload_program,  NULL,
 };
 
 static void verifier_new(struct server *server)
@@ -364,6 +366,11 @@ int server_start(struct server *server, const struct config *config)
 	}
 	if (r == 0)
 		r = server_caches(server);
+	if (r == 0) {
+		r = relay_open(config->offload_socket, &server->relay);
+		if (r < 0)
+			log_error("cannot start the relay to lodestore-offloadd: %s", strerror(-r));
+	}
 	if (r == 0)
 		r = server_workers(server);
 	if (r == 0)
@@ -392,10 +399,12 @@ void server_stop(struct server *server)
 {
 	if (server->registered)
 		rpcbind_unregister(server);
+	relay_stop(server->relay); /* what it has would keep the workers from ending */
 	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i], STOP_GRACE_MS);
 	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_wait(server->workers[i]);
+	server->relay = relay_close(server->relay);
 	server->pool = pool_close(server->pool);
 	for (unsigned i = 0; i < server->worker_count; i++)
 		(void) worker_join(server->workers[i]);

@@ -15,6 +15,7 @@
 #include "vfs/vfs.h"
 
 struct worker;
+struct relay;
 struct mounts;
 struct peers;
 
@@ -29,6 +30,7 @@ struct server {
 	struct reply_cache *replies;
 	struct mounts *mounts; /* who has mounted what (MOUNT's DUMP) */
 	struct peers *peers;   /* connections per address */
+	struct relay *relay;   /* to the sidecar */
 	size_t exports_usable;
 	bool registered; /* with rpcbind */
 	const struct export_names *names;

@@ -26,10 +26,14 @@ static const char *const thick_choices[] = { "copy", "share", NULL };
 /* nfsd/config.c has the same rows: both programs read the file. */
 /* clang-format off */
 static const struct conf_key config_keys[] = {
-	{ "offload", "socket", CONF_TEXT, KEY(socket), 0, 0, 0, SOCKET_DEFAULT, NULL, NULL },
-	{ "offload", "copy_jobs", CONF_NUMBER, KEY(copy_jobs), 1, JOBS_COPY_MAX, 2, NULL, NULL, "jobs" },
-	{ "offload", "copy_rate", CONF_SIZE, KEY(copy_rate), 0, 1ull << 40, 0, NULL, NULL, "bytes" },
-	{ "offload", "thick", CONF_CHOICE, KEY(thick), 0, 0, OFFLOAD_THICK_COPY, NULL, thick_choices, NULL },
+	{ "offload", "socket", CONF_TEXT,
+	  KEY(socket), 0, 0, 0, SOCKET_DEFAULT, NULL, NULL },
+	{ "offload", "copy_jobs", CONF_NUMBER,
+	  KEY(copy_jobs), 1, JOBS_COPY_MAX, 2, NULL, NULL, "jobs" },
+	{ "offload", "copy_rate", CONF_SIZE,
+	  KEY(copy_rate), 0, 1ull << 40, 0, NULL, NULL, "bytes" },
+	{ "offload", "thick", CONF_CHOICE,
+	  KEY(thick), 0, 0, OFFLOAD_THICK_COPY, NULL, thick_choices, NULL },
 };
 /* clang-format on */
 

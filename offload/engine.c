@@ -59,6 +59,7 @@ int engine_open_direct(int fd, int flags, int *ret_fd, bool *ret_direct)
 		return 0;
 	}
 	close_fd(&opened);
+	opened = -EBADF;
 	r = vfs_reopen(fd, flags, &opened);
 	if (r == 0)
 		*ret_fd = take_fd(&opened);

@@ -325,7 +325,7 @@ static void copy_close(struct ring_copy *copy)
 	/* What was read past the cache left no trace; what went through it shall not stay. */
 	if (copy->source_fd >= 0 && !copy->direct)
 		(void) posix_fadvise(copy->source_fd, 0, 0, POSIX_FADV_DONTNEED);
-	/* If the ring itself failed, the kernel may still write to the slots: they are left alone. */
+	/* If the ring itself failed the kernel may still write to the slots: left alone. */
 	if (!copy->ring || ring_in_flight(copy->ring) == 0) {
 		ring_close(copy->ring);
 		if (copy->memory)

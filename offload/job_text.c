@@ -267,7 +267,7 @@ static bool get_field(const struct field *field, const char *text, size_t bytes,
 	return false;
 }
 
-/* What the checksum cannot tell: a record of a later version with numbers that mean nothing here. */
+/* What the checksum cannot tell: a later version's record with numbers that mean nothing here. */
 static bool is_sound(const struct job_record *record)
 {
 	return record->id != 0 && record->kind >= OFFLOAD_KIND_CLONE &&

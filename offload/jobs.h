@@ -3,8 +3,8 @@
  * jobs.h - all jobs: accepted, queued, run on threads of their own, kept for a day.
  *
  * Two queues. Every job is first looked at by a quick thread, which does what needs no copying
- * (sharing extents, allocating); what is left goes to the slow ones, copy_jobs of them, whose I/O is
- * idle. So a reflink never waits for a copy.
+ * (sharing extents, allocating); what is left goes to the slow ones, copy_jobs of them, whose I/O
+ * is idle. So a reflink never waits for a copy.
  *
  * Thread-safe. Blocking: jobs_begin() (journal, files).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * journal.h - the jobs' records as small files in a directory: one a job, always whole, durable when
- * a function returns.
+ * journal.h - the jobs' records as small files in a directory: one a job, always whole, durable
+ * when a function returns.
  */
 #pragma once
 

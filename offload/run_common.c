@@ -182,8 +182,10 @@ static int punch_scratch(const struct vfs_file *file)
 	if (!vfs_can_share(vfs_file_export(file)) ||
 	    vfs_scratch_open(vfs_file_export(file), &fd) < 0)
 		return -EBADF;
-	if (ftruncate(fd, VFS_PUNCH_BYTES_MAX) < 0)
+	if (ftruncate(fd, VFS_PUNCH_BYTES_MAX) < 0) {
 		close_fd(&fd);
+		return -EBADF;
+	}
 	return fd;
 }
 

@@ -193,7 +193,6 @@ static inline struct job_record run(const struct job_record *wanted)
 	return wait_for(id);
 }
 
-/* The file system's own way: is it the one that shares extents? */
 static inline bool shares(void)
 {
 	struct vfs_file *top;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process is killed right before and right after each write to the journal, at every one of them
- * in turn; then another goes on. In the end the destination is whole, or as before; never between.
+ * The process is killed right before and right after each write to the journal, at every one of
+ * them in turn; then another goes on. In the end the destination is whole, or as before; never
+ * between.
  */
 #include <signal.h>
 #include <sys/wait.h>
