@@ -208,8 +208,13 @@ int vfs_compare_and_share(int from_fd, uint64_t from, int to_fd, uint64_t to, ui
 		struct file_dedupe_range range;
 		uint8_t room[sizeof(struct file_dedupe_range) +
 		             sizeof(struct file_dedupe_range_info)];
-	} ask = { .range = { .src_offset = from, .src_length = bytes, .dest_count = 1 } };
+	} ask;
 
+	/* All of it: the kernel refuses reserved words that are not zero. */
+	memset(&ask, 0, sizeof ask);
+	ask.range.src_offset = from;
+	ask.range.src_length = bytes;
+	ask.range.dest_count = 1;
 	ask.range.info[0].dest_fd = to_fd;
 	ask.range.info[0].dest_offset = to;
 	if (ioctl(from_fd, FIDEDUPERANGE, &ask.range) < 0)

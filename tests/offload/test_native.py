@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lodestore-offloadd and nfsd's relay to it, on the file system that $OFFLOAD_DIR lies on.
+
+$OFFLOADD and $NFSD are the programs. Needs root.
+"""
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+import native
+from native import Client, path
+
+MIB = 1 << 20
+top = os.environ["OFFLOAD_DIR"]
+port = int(os.environ.get("OFFLOAD_PORT", "32149"))
+sock = top + "/sock"
+
+
+class Server:
+    """One of the two programs."""
+
+    def __init__(self, program, *args):
+        self.log = open(f"{top}/{program}.log", "ab")
+        self.process = subprocess.Popen(
+            [os.environ[program], "--foreground", "--config", top + "/conf", "--exports",
+             top + "/exports", "--state-dir", top + "/state", *args], stderr=self.log)
+
+    def wait_for(self, connect):
+        for _ in range(500):
+            try:
+                return connect()
+            except OSError:
+                assert self.process.poll() is None, "the server has ended"
+                time.sleep(0.02)
+        raise TimeoutError
+
+    def end(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        status = self.process.wait(20)
+        self.log.close()
+        assert how == signal.SIGKILL or status == 0
+
+
+def start_offloadd():
+    server = Server("OFFLOADD")
+    server.wait_for(lambda: Client(sock).close())
+    return server
+
+
+@pytest.fixture(scope="module", name="shares")
+def fixture_shares():
+    return os.environ["OFFLOAD_KIND"] in ("xfs", "btrfs")
+
+
+@pytest.fixture(autouse=True)
+def fixture_servers(request):
+    """A fresh export and both programs; request.node.offloadd can be replaced."""
+    subprocess.run(["rm", "-rf", top + "/e", top + "/ro", top + "/state", top + "/conf"],
+                   check=True)
+    os.mkdir(top + "/e", 0o755)
+    os.mkdir(top + "/ro", 0o755)
+    rate = getattr(request, "param", None)
+    with open(top + "/conf", "w", encoding="ascii") as conf:
+        conf.write(f"[nfsd]\nrpcbind = no\n[offload]\nsocket = {sock}\n")
+        marker = request.node.get_closest_marker("rate")
+        if marker or rate:
+            conf.write(f"copy_rate = {marker.args[0]}\n")
+    with open(top + "/exports", "w", encoding="ascii") as exports:
+        exports.write(f"{top}/e 127.0.0.1(rw,no_root_squash) 10.0.0.2(ro) 10.0.0.3(rw)\n"
+                      f"{top}/ro 127.0.0.1(ro,no_root_squash)\n")
+    request.node.offloadd = start_offloadd()
+    nfsd = Server("NFSD", "--listen", "127.0.0.1", "--port", str(port))
+    nfsd.wait_for(lambda: socket.create_connection(("127.0.0.1", port)).close())
+    yield
+    nfsd.end()
+    if request.node.offloadd:
+        request.node.offloadd.end()
+
+
+@pytest.fixture(name="net")
+def fixture_net():
+    client = Client(("127.0.0.1", port))
+    yield client
+    client.close()
+
+
+def file(name, folder="e"):
+    return path(f"{top}/{folder}/{name}")
+
+
+def make(name, size=16 * MIB, data=((1, 3),), folder="e"):
+    """A file of @size with data at (from, count) MiB."""
+    with open(f"{top}/{folder}/{name}", "wb") as made:
+        made.truncate(size)
+        for begin, count in data:
+            made.seek(begin * MIB)
+            made.write(os.urandom(count * MIB))
+        made.flush()
+        os.fsync(made.fileno())
+
+
+def content(name, folder="e"):
+    with open(f"{top}/{folder}/{name}", "rb") as opened:
+        return opened.read()
+
+
+def test_null_is_answered(net):
+    net.call(0).done()
+
+
+def test_support_tells_the_file_system(net, shares):
+    told = net.support(path(top + "/e"))
+    assert told.file_system == os.environ["OFFLOAD_KIND"]
+    assert bool(told.can & 2) == shares
+    assert told.can & 1
+
+
+def test_clone_over_the_network(net, shares):
+    make("a")
+    job = net.clone(file("a"), file("b"))
+    assert job.state == native.COMPLETE, job
+    assert job.engine == ("reflink" if shares else "copy")
+    assert content("a") == content("b")
+    again = net.clone(file("a"), file("b"))
+    assert again.id == job.id
+    assert net.job(job.id).state == native.COMPLETE
+    assert net.job_of(file("b")).id == job.id
+
+
+def test_checksum_proves_the_clone(net):
+    make("a")
+    one = net.clone(file("a"), file("b"), native.VERIFY)
+    assert one.checksum, one
+    assert net.checksum(file("a")).checksum == one.checksum
+    assert net.checksum(file("b")).checksum == one.checksum
+
+
+def test_reserve_and_stat(net, shares):
+    make("a")
+    net.clone(file("a"), file("b"))
+    told = net.stat(file("b"))
+    assert told.total == 16 * MIB
+    assert (told.unique < MIB) == shares
+    job = net.reserve(file("b"))
+    assert job.state == native.COMPLETE, job
+    assert net.stat(file("b")).unique >= 16 * MIB
+    assert content("a") == content("b")
+
+
+def test_punch_reports_what_came_back(net):
+    make("a")
+    with open(top + "/e/a", "r+b") as opened:
+        opened.seek(MIB)
+        opened.write(bytes(2 * MIB))
+        opened.flush()
+        os.fsync(opened.fileno())
+    before = content("a")
+    assert net.punch(file("a"), native.DRY_RUN).moved == 2 * MIB
+    job = net.punch(file("a"))
+    assert job.moved == 2 * MIB
+    assert net.punch(file("a")).id == job.id  # sent again: the same result
+    assert content("a") == before
+
+
+@pytest.mark.parametrize("source, destination, flags, status", [
+    ("missing", "b", 0, native.NOENT),
+    ("a", "no/such/dir", 0, native.NOENT),
+    ("a", "../e/b", 0, native.NOENT),
+    ("d", "b", 0, native.NOT_FILE),
+    ("a", "d", 0, native.NOT_FILE),
+    ("p", "b", 0, native.NOT_FILE),
+    ("a", "a", 0, native.SAME_FILE),
+    ("a", "x", 64, native.INVALID),
+    ("a", "there", native.NEW, native.EXISTS),
+    ("a", "n" * 256, 0, native.INVALID),
+    ("l", "b", 0, native.NOT_FILE),
+    ("a\0", "b", 0, native.INVALID),
+])
+def test_what_is_refused(net, source, destination, flags, status):
+    make("a", MIB, ((0, 1),))
+    make("there", MIB, ((0, 1),))
+    before = content("there")
+    os.mkdir(top + "/e/d")
+    os.mkfifo(top + "/e/p")
+    os.symlink("a", top + "/e/l")
+    told = net.clone(file(source), file(destination), flags)
+    assert told.refused == status, told
+    assert content("there") == before
+    assert not os.path.exists(top + "/e/b")
+
+
+def test_read_only_exports_are_sources_only(net):
+    make("a", folder="ro")
+    make("b")
+    assert net.clone(file("b"), file("x", "ro")).refused == native.READ_ONLY
+    assert net.reserve(file("a", "ro")).refused == native.READ_ONLY
+    assert net.punch(file("a", "ro")).refused == native.READ_ONLY
+    assert net.clone(file("a", "ro"), file("c")).state == native.COMPLETE
+    assert content("a", "ro") == content("c")
+
+
+@pytest.mark.parametrize("address, uid, status", [
+    ("10.0.0.9", 0, native.ACCESS),     # not listed
+    ("10.0.0.2", 0, native.READ_ONLY),
+    ("10.0.0.3", 0, native.ACCESS),     # squashed: nobody may not write there
+    ("127.0.0.1", 1234, native.ACCESS),
+    ("127.0.0.1", 0, native.OK),
+])
+def test_the_envelope_decides(address, uid, status):
+    make("a")
+    relay = Client(sock, native.RELAY_PROGRAM, native.envelope(address, uid=uid))
+    assert relay.clone(file("a"), file("b")).refused == status
+    listed = relay.jobs()
+    assert len(listed.jobs) == (1 if status == native.OK else 0)
+    relay.close()
+
+
+def test_a_user_clones_what_it_may(net):
+    make("a")
+    os.chmod(top + "/e/a", 0o644)
+    os.mkdir(top + "/e/home")
+    os.chown(top + "/e/home", 1234, 1234)
+    user = Client(("127.0.0.1", port), uid=1234)
+    job = user.clone(file("a"), file("home/b"))
+    assert job.state == native.COMPLETE, job
+    assert os.stat(top + "/e/home/b").st_uid == 1234
+    os.chmod(top + "/e/a", 0o600)
+    assert user.clone(file("a"), file("home/c")).refused == native.ACCESS
+    user.close()
+
+
+def test_forged_handles_are_stale(net):
+    make("a")
+    assert net.clone(native.handle(bytes(36)), file("b")).refused == native.STALE
+    assert net.clone(native.handle(b""), file("b")).refused == native.STALE
+    assert net.clone(native.below(b"\1" + bytes(43), "a"), file("b")).refused == native.STALE
+
+
+def test_rubbish_is_garbage_and_unknown_procedures_are_unavailable(net):
+    with pytest.raises(native.RpcError, match="4"):
+        net.call(native.CLONE, b"\0\0\0\7rubbish!")
+    with pytest.raises(native.RpcError, match="4"):
+        net.call(native.CLONE, bytes(8192))
+    with pytest.raises(native.RpcError, match="3"):
+        net.call(11)
+
+
+@pytest.mark.rate("8M")
+def test_cancel_takes_the_new_file_away(net):
+    make("a", 64 * MIB, ((0, 64),))
+    job = net.clone(file("a"), file("b"), native.VERIFY, wait=0)
+    assert net.clone(file("a"), file("b"), native.VERIFY, wait=0).id == job.id
+    assert net.clone(file("b"), file("c"), wait=0).refused in (native.BUSY, native.NOENT)
+    net.cancel(job.id)
+    job = net.wait(job.id)
+    assert (job.state, job.status) == (native.CANCELLED, native.CANCELLED_STATUS)
+    assert not os.path.exists(top + "/e/b")
+
+
+@pytest.mark.rate("16M")
+def test_others_are_answered_while_one_waits(net):
+    make("a", 48 * MIB, ((0, 48),))
+    net.send(native.CLONE, file("a") + file("b") + struct.pack(">II", native.VERIFY, 20))
+    time.sleep(0.3)
+    other = Client(("127.0.0.1", port))
+    began = time.monotonic()
+    assert other.stat(file("a")).refused == native.OK
+    assert time.monotonic() - began < 1
+    reader = net.receive()
+    assert reader.u32() == native.OK
+    assert native.read_job(reader).state == native.COMPLETE
+    other.close()
+
+
+@pytest.mark.rate("16M")
+def test_killed_and_started_again_the_job_goes_on(net, request):
+    make("a", 32 * MIB, ((0, 32),))
+    job = net.clone(file("a"), file("b"), native.VERIFY, wait=0)
+    time.sleep(0.5)
+    request.node.offloadd.end(signal.SIGKILL)
+    request.node.offloadd = start_offloadd()
+    job = net.wait(job.id)
+    assert job.state == native.COMPLETE, job
+    assert content("a") == content("b")
+
+
+def test_a_sidecar_that_is_down_is_said_so_at_once(net, request):
+    make("a")
+    request.node.offloadd.end()
+    request.node.offloadd = None
+    began = time.monotonic()
+    assert net.stat(file("a")).refused == native.UNAVAILABLE
+    assert net.clone(file("a"), file("b")).refused == native.UNAVAILABLE
+    assert net.jobs().refused == native.UNAVAILABLE
+    assert time.monotonic() - began < 1
+
+
+def test_a_sidecar_that_hangs_keeps_nobody_else(net, request):
+    make("a")
+    request.node.offloadd.process.send_signal(signal.SIGSTOP)
+    refused = []
+
+    def ask():
+        client = Client(("127.0.0.1", port))
+        refused.append(client.stat(file("a")).refused)
+        client.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(150)]
+    for thread in threads:
+        thread.start()
+    time.sleep(1)
+    began = time.monotonic()
+    net.call(0).done()
+    assert time.monotonic() - began < 0.5
+    for thread in threads:
+        thread.join()
+    request.node.offloadd.process.send_signal(signal.SIGCONT)
+    assert refused == [native.UNAVAILABLE] * 150
+    time.sleep(0.2)
+    assert net.stat(file("a")).refused == native.OK
+
+
+def test_many_at_once(net):
+    make("a", 4 * MIB, ((0, 1),))
+    results = []
+
+    def clone_some(first):
+        client = Client(("127.0.0.1", port))
+        for i in range(first, first + 25):
+            results.append(client.clone(file("a"), file(f"c{i}")).state)
+        client.close()
+
+    threads = [threading.Thread(target=clone_some, args=(100 * i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [native.COMPLETE] * 100
+    assert content("c0") == content("a") == content("c324")
+    listed, after, ids = None, 0, []
+    while listed is None or not listed.eof:
+        listed = net.jobs(after, 32)
+        ids += [job.id for job in listed.jobs]
+        after = ids[-1]
+    assert len(ids) == len(set(ids)) == 100
+    assert net.jobs(0, 33).refused == native.INVALID
+
+
+def test_a_stranger_on_the_socket_is_turned_away(net):
+    make("a")
+    os.chmod(sock, 0o666)
+    script = ("import sys; sys.path.insert(0, sys.argv[1]); import native\n"
+              "try: native.Client(sys.argv[2]).call(0)\n"
+              "except native.RpcError as error: print(error)\n")
+    told = subprocess.run(
+        ["setpriv", "--reuid", "1234", "--regid", "1234", "--clear-groups", "python3", "-c",
+         script, os.path.dirname(os.path.abspath(__file__)), sock],
+        capture_output=True, text=True, check=False)
+    assert told.stdout.strip() == "denied" or "Permission" in told.stderr, told

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 420
+# each: xfs ext4 btrfs
+# parallel: 2
+#
+# The sidecar with sanitizers on each file system: space, engines, jobs, kills at every step of the
+# journal; then the programs as clients see them, over the network and on the socket.
+
+. tests/support/step.sh
+
+kind=$1
+build=$PWD/build-asan
+if [ -z "${SANDBOX_WORK:-}" ]; then
+	sandbox_enter "$(mktemp -d /var/tmp/lodestore-offload.XXXXXX)" bash "$0" "$kind"
+	exit
+fi
+
+sandbox_setup
+volume_mount "$kind" "$SANDBOX_WORK/volume" 3G
+export TMPDIR=$SANDBOX_WORK/volume CK_TIMEOUT_MULTIPLIER=10
+export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:strict_string_checks=1
+export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
+
+good=0 bad=0
+for test in space engine jobs kill; do
+	if "$build/tests/offload/test-offload-$test"; then
+		good=$((good + 1))
+	else
+		bad=$((bad + 1))
+	fi
+done
+count_add "$good" "$bad"
+
+status=0
+OFFLOAD_KIND=$kind OFFLOAD_DIR=$TMPDIR OFFLOADD=$build/offload/lodestore-offloadd \
+	NFSD=$build/nfsd/lodestore-nfsd \
+	python3 -m pytest -q -p no:cacheprovider --junit-xml="$SANDBOX_WORK/junit.xml" \
+	tests/offload/test_native.py || status=$?
+count_results "$SANDBOX_WORK/junit.xml"
+[ "$status" -eq 0 ] && [ "$bad" -eq 0 ]
