@@ -27,8 +27,9 @@
 
 enum {
 	SWEEP_INTERVAL_S = 2,
-	WATCHDOG_INTERVAL_S = 5, /* the unit's WatchdogSec= is some times that */
-	STOP_DEADLINE_S = 5,     /* then the process ends, whatever still waits for a disk */
+	WATCHDOG_INTERVAL_S = 5,         /* the unit's WatchdogSec= is some times that */
+	MMAP_THRESHOLD_BYTES = 64 << 10, /* all but the smallest buffers go back when freed */
+	STOP_DEADLINE_S = 5, /* then the process ends, whatever still waits for a disk */
 };
 
 struct caretaker {
@@ -120,6 +121,8 @@ static void process_prepare(sigset_t *ret_signals)
 	pthread_sigmask(SIG_BLOCK, ret_signals, NULL);
 	/* Few arenas: memory that one thread gave back shall serve the others. */
 	(void) mallopt(M_ARENA_MAX, 2);
+	/* Fixed, or it grows with what is freed and buffers stay in the heap for good. */
+	(void) mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
 }
 
 static void wait_for_end(struct caretaker *caretaker, const sigset_t *signals)
