@@ -13,7 +13,6 @@
 #include "offload/jobs.h"
 #include "offload/root_files.h"
 #include "support/temp_dir.h"
-#include "vfs/base/cleanup.h"
 
 enum {
 	WAIT_MS = 60000,
@@ -76,8 +75,8 @@ static inline void setup(void)
 
 static inline void teardown(void)
 {
-	jobs = jobs_close(jobs);
-	vfs = vfs_free(vfs);
+	jobs_close(jobs);
+	vfs_free(vfs);
 	temp_dir_remove(dir);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Jobs from their acceptance to their end, on the file system that $TMPDIR lies on.
  */
-#include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include "offload/status.h"
 #include "offload/jobs_fixture.h"
@@ -328,6 +328,41 @@ START_TEST(a_live_lock_forbids_punching_and_a_stale_one_does_not)
 }
 END_TEST
 
+/* Leave this much of the file system free; false: it is too large to be filled for a test. */
+static bool fill_disk_but(uint64_t left_bytes)
+{
+	AUTO(close_fd) int fd = open_in("filler", O_RDWR | O_CREAT);
+	struct statvfs disk;
+	uint64_t free_bytes;
+
+	ck_assert_int_eq(fsync(fd), 0);
+	ck_assert_int_eq(fstatvfs(fd, &disk), 0);
+	free_bytes = disk.f_bavail * disk.f_frsize;
+	if (free_bytes > 8ull << 30)
+		return false;
+	return fallocate(fd, 0, 0, (off_t) (free_bytes - left_bytes)) == 0;
+}
+
+START_TEST(a_full_disk_is_said_and_nothing_is_left)
+{
+	struct job_record wanted, ended;
+
+	make_file("a", 96 * MIB, 0, 96);
+	if (shares()) { /* what is shared has to be copied for the promise */
+		wanted = clone_of("a", "b", 0);
+		ended = run(&wanted);
+	}
+	if (!fill_disk_but(64 * MIB))
+		return;
+	wanted = shares() ? job_on(OFFLOAD_KIND_RESERVE, "b", 0) : clone_of("a", "b", 0);
+	ended = run(&wanted);
+	ck_assert_msg(ended.status == OFFLOAD_ERR_NO_SPACE, "%d: %s", (int) ended.status,
+	              ended.text);
+	ck_assert_int_eq(exists("b"), shares());
+	ck_assert(!shares() || same_content("a", "b"));
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_refused)
 {
 	char path[TEMP_PATH_BYTES * 2];
@@ -410,6 +445,7 @@ int main(void)
 	tcase_add_test(tcase, stopping_and_starting_goes_on_where_it_was);
 	tcase_add_test(tcase, reserve_checksum_and_punch_are_jobs);
 	tcase_add_test(tcase, a_live_lock_forbids_punching_and_a_stale_one_does_not);
+	tcase_add_test(tcase, a_full_disk_is_said_and_nothing_is_left);
 	tcase_add_test(tcase, what_is_no_file_is_refused);
 	tcase_add_test(tcase, results_can_be_asked_for_and_listed);
 	tcase_add_test(tcase, a_journal_that_cannot_be_written_refuses_the_job);
