@@ -60,6 +60,8 @@ void call_free(struct call *call)
 	if (call->udp)
 		udp_call_ended(call->udp);
 	worker->call_count--;
+	if (!list_empty(&worker->starved)) /* what this call held may be what another waits for */
+		conn_turn_schedule(conn_of_starved(list_first(&worker->starved)));
 	if (worker->free_call_count < WORKER_CALLS_KEPT_MAX) {
 		call->next = worker->free_calls;
 		worker->free_calls = call;
@@ -242,6 +244,8 @@ static void call_route(struct call *call, uint32_t message_bytes)
 	}
 	if (!call_reply_get(call,
 	                    proc->reply_room ? proc->reply_room(call) : CALL_REPLY_BYTES_MIN)) {
+		if (call->conn) /* silence would leave the client waiting */
+			conn_close(call->conn, "no memory for a reply");
 		call_free(call);
 		return;
 	}

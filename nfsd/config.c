@@ -28,7 +28,7 @@ static const char *const offload_thick_choices[] = { "copy", "share", NULL };
 /* clang-format off */
 static const struct conf_key config_keys[] = {
 	{ "nfsd", "listen", CONF_TEXT, KEY(listen), 0, 0, 0, NULL, NULL, NULL },
-	{ "nfsd", "port", CONF_NUMBER, KEY(port), 1, 65535, 2049, NULL, NULL, "" },
+	{ "nfsd", "port", CONF_NUMBER, KEY(port), 1, 65535, 2049, NULL, NULL, NULL },
 	{ "nfsd", "workers", CONF_NUMBER, KEY(workers), 0, 64, 0, NULL, NULL, "threads" },
 	{ "nfsd", "pool_threads", CONF_NUMBER,
 	  KEY(pool_threads), 1, 256, 16, NULL, NULL, "threads" },

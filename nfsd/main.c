@@ -45,7 +45,7 @@ static void caretaker_wait(struct caretaker *caretaker, bool *ret_stop, bool *re
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += SWEEP_INTERVAL_S;
 	pthread_mutex_lock(&caretaker->lock);
 	if (!caretaker->stop && !caretaker->reload)
@@ -86,9 +86,14 @@ static void *caretaker_run(void *arg)
 
 static int caretaker_start(struct caretaker *caretaker, struct server *server)
 {
+	pthread_condattr_t by_monotonic; /* a clock that is set back must not stop the sweep */
+
 	caretaker->server = server;
 	pthread_mutex_init(&caretaker->lock, NULL);
-	pthread_cond_init(&caretaker->wake, NULL);
+	pthread_condattr_init(&by_monotonic);
+	pthread_condattr_setclock(&by_monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&caretaker->wake, &by_monotonic);
+	pthread_condattr_destroy(&by_monotonic);
 	return -pthread_create(&caretaker->thread, NULL, caretaker_run, caretaker);
 }
 
@@ -125,11 +130,26 @@ static void process_prepare(sigset_t *ret_signals)
 	(void) mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
 }
 
+static time_t monotonic_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 static void wait_for_end(struct caretaker *caretaker, const sigset_t *signals)
 {
-	static const struct timespec interval = { .tv_sec = WATCHDOG_INTERVAL_S };
+	static const struct timespec interval = { .tv_sec = 1 };
+	time_t now, due = 0;
 
 	for (;;) {
+		now = monotonic_s();
+		if (now >= due) { /* whatever signals come */
+			due = now + WATCHDOG_INTERVAL_S;
+			if (server_is_alive(caretaker->server))
+				(void) sd_notify(0, "WATCHDOG=1");
+		}
 		switch (sigtimedwait(signals, NULL, &interval)) {
 		case SIGHUP:
 			caretaker_reload(caretaker);
@@ -138,8 +158,6 @@ static void wait_for_end(struct caretaker *caretaker, const sigset_t *signals)
 		case SIGINT:
 			return;
 		default: /* the interval is over */
-			if (server_is_alive(caretaker->server))
-				(void) sd_notify(0, "WATCHDOG=1");
 			break;
 		}
 	}

@@ -314,9 +314,17 @@ void nfs3_put_created(struct call *call, const struct vfs_file *file)
 
 /* ---- failing ---- */
 
+/* A name is not found in a directory that was removed: it is the directory that is gone. */
+static bool is_removed(const struct vfs_file *file)
+{
+	struct vfs_attr attr;
+
+	return file && vfs_file_attr(file, &attr) == -ESTALE;
+}
+
 void nfs3_failed(struct call *call, int error)
 {
-	nfsstat3 status = nfs3_status(error);
+	nfsstat3 status = nfs3_status(error == -ENOENT && is_removed(call->file) ? -ESTALE : error);
 	/* Files of an export that this host may not use are none of its business. */
 	const struct vfs_file *file = call->authorised ? call->file : NULL;
 	const struct vfs_file *file2 = file && call->file2 &&

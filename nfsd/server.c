@@ -91,6 +91,42 @@ static int server_key(const struct config *config, struct vfs_handle_key *ret_ke
 	return r;
 }
 
+/* ---- descriptors ---- */
+
+/* As many descriptors as the system gives; the cache's share of them. */
+static unsigned open_files_max(const struct config *config, size_t exports)
+{
+	struct rlimit limit;
+	uint64_t others = DESCRIPTORS_SPARE + config->pool_threads * DESCRIPTORS_PER_POOL_THREAD +
+	                  config->connections + exports;
+	uint64_t left;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return DESCRIPTORS_MIN;
+	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= others + config->open_files)
+		return (unsigned) config->open_files;
+	left = limit.rlim_cur > 2 * others ? limit.rlim_cur - others : limit.rlim_cur / 2;
+	if (left < DESCRIPTORS_MIN)
+		left = DESCRIPTORS_MIN;
+	log_always(LOG_LEVEL_WARNING,
+	           "only %llu descriptors are allowed: %llu files are kept open at most instead of"
+	           " %llu, and connections may be refused. Raise LimitNOFILE= in the unit, or"
+	           " 'ulimit -n'",
+	           (unsigned long long) limit.rlim_cur, (unsigned long long) left,
+	           (unsigned long long) config->open_files);
+	return (unsigned) left;
+}
+
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void) setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* ---- exports ---- */
 
 static void report_unusable(void *context, enum exports_severity severity,
@@ -114,6 +150,7 @@ int server_exports_load(struct server *server)
 	if (r < 0)
 		return r;
 	server->exports_usable = usable;
+	vfs_open_files_max_set(server->vfs, open_files_max(server->config, usable));
 	if (usable < all)
 		log_always(LOG_LEVEL_WARNING, "%zu of %zu exports can be served", usable, all);
 	else
@@ -122,29 +159,6 @@ int server_exports_load(struct server *server)
 }
 
 /* ---- starting ---- */
-
-/* As many descriptors as the system gives; the cache's share of them. */
-static unsigned open_files_max(const struct config *config)
-{
-	struct rlimit limit;
-	uint64_t others = DESCRIPTORS_SPARE + config->pool_threads * DESCRIPTORS_PER_POOL_THREAD +
-	                  config->connections;
-	uint64_t left;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return DESCRIPTORS_MIN;
-	limit.rlim_cur = limit.rlim_max;
-	(void) setrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= others + config->open_files)
-		return (unsigned) config->open_files;
-	left = limit.rlim_cur > 2 * others ? limit.rlim_cur - others : limit.rlim_cur / 2;
-	log_warn("only %llu descriptors are allowed, so %llu files are kept open instead of %llu. "
-	         "Raise"
-	         " LimitNOFILE= in the unit, or 'ulimit -n'",
-	         (unsigned long long) limit.rlim_cur, (unsigned long long) left,
-	         (unsigned long long) config->open_files);
-	return left > DESCRIPTORS_MIN ? (unsigned) left : DESCRIPTORS_MIN;
-}
 
 static int server_caches(struct server *server)
 {
@@ -347,6 +361,7 @@ int server_start(struct server *server, const struct config *config)
 	server->budget.limit_bytes = config->buffer_bytes;
 	server->port = (uint16_t) config->port;
 	verifier_new(server);
+	descriptors_raise();
 	r = vfs_identity_init(missing, sizeof missing);
 	if (r == -EPERM)
 		log_error("this process lacks %s. Run it as root, or give it these capabilities"
@@ -355,7 +370,7 @@ int server_start(struct server *server, const struct config *config)
 	if (r == 0)
 		r = server_key(config, &key);
 	if (r == 0)
-		r = vfs_new(&key, open_files_max(config), &server->vfs);
+		r = vfs_new(&key, DESCRIPTORS_MIN, &server->vfs);
 	if (r == 0) {
 		vfs_on_flush_failed(server->vfs, server_flush_failed, server);
 		r = server_exports_load(server);

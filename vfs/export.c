@@ -44,6 +44,11 @@ struct vfs_export *vfs_export_unref(struct vfs_export *export)
 	return NULL;
 }
 
+void vfs_open_files_max_set(struct vfs *vfs, unsigned open_files_max)
+{
+	atomic_store(&vfs->open_files_max, open_files_max);
+}
+
 void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int error), void *context)
 {
 	vfs->flush_failed = failed;
@@ -105,10 +110,13 @@ int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vf
 
 static int table_new(struct vfs_table *table, size_t room)
 {
-	table->count = 0;
+	*table = (struct vfs_table){ .slot_count = 4 };
+	while (table->slot_count < 2 * (room + 1))
+		table->slot_count *= 2;
 	table->exports = calloc(room + 1, sizeof *table->exports);
 	table->specs = calloc(room + 1, sizeof *table->specs);
-	return table->exports && table->specs ? 0 : -ENOMEM;
+	table->slots = calloc(table->slot_count, sizeof *table->slots);
+	return table->exports && table->specs && table->slots ? 0 : -ENOMEM;
 }
 
 static void table_done(struct vfs_table *table)
@@ -117,6 +125,7 @@ static void table_done(struct vfs_table *table)
 		vfs_export_unref(table->exports[i]);
 	free(table->exports);
 	free(table->specs);
+	free(table->slots);
 	*table = (struct vfs_table){ 0 };
 }
 
@@ -163,20 +172,18 @@ static bool is_mountpoint(const char *path)
 	       (stat.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-/* A thousand exports of one file system are probed once. */
+/* A thousand exports of one file system, one behind the other, are probed once. */
 static bool fs_known(const struct vfs_table *table, const struct export_spec *spec, int root_fd,
                      struct vfs_fs *ret_fs)
 {
+	size_t last = table->count - 1;
 	struct stat stat;
 
-	if (spec->fsid || fstat(root_fd, &stat) < 0)
+	if (table->count == 0 || spec->fsid || table->specs[last]->fsid ||
+	    fstat(root_fd, &stat) < 0 || table->exports[last]->fs.device != stat.st_dev)
 		return false;
-	for (size_t i = 0; i < table->count; i++)
-		if (table->exports[i]->fs.device == stat.st_dev && !table->specs[i]->fsid) {
-			*ret_fs = table->exports[i]->fs;
-			return true;
-		}
-	return false;
+	*ret_fs = table->exports[last]->fs;
+	return true;
 }
 
 /* Open an export's root and find out what it lies on. @why has room for EXPORT_WHY_BYTES. */
@@ -241,14 +248,33 @@ static int export_root(struct vfs *vfs, struct vfs_export *export)
 	return r;
 }
 
+/* The slot of an id, or the free one where it would be. */
+static uint32_t *table_slot(const struct vfs_table *table, uint32_t id)
+{
+	size_t at = XXH32(&id, sizeof id, 0) & (table->slot_count - 1);
+
+	while (table->slots[at] && table->exports[table->slots[at] - 1]->id != id)
+		at = (at + 1) & (table->slot_count - 1);
+	return &table->slots[at];
+}
+
 /* Its place in the table, or the table's count. */
 static size_t table_find(const struct vfs_table *table, uint32_t id)
 {
-	size_t i = 0;
+	uint32_t place = table->slot_count ? *table_slot(table, id) : 0;
 
-	while (i < table->count && table->exports[i]->id != id)
-		i++;
-	return i;
+	return place ? place - 1 : table->count;
+}
+
+/* Takes over the reference. The id is not in it yet, and there is room. */
+static void table_add(struct vfs_table *table, struct vfs_export *export,
+                      const struct export_spec *spec)
+{
+	uint32_t *slot = table_slot(table, export->id);
+
+	table->exports[table->count] = export;
+	table->specs[table->count++] = spec;
+	*slot = (uint32_t) table->count;
 }
 
 static uint32_t next_serial(struct vfs *vfs)
@@ -292,10 +318,14 @@ static int export_bring_up(struct vfs *vfs, const struct export_spec *spec, stru
 			snprintf(why, EXPORT_WHY_BYTES, "%s cannot be exported: %s", spec->path,
 			         strerror(-r));
 		vfs_export_unref(export);
-		return r;
+		same = table_find(&vfs->table, export_id(spec));
+		if ((r != -EMFILE && r != -ENFILE && r != -ENOMEM) || same == vfs->table.count)
+			return r;
+		/* We are short of something, not the export: it goes on as it is. */
+		table_add(table, vfs_export_ref(vfs->table.exports[same]), spec);
+		return 0;
 	}
-	table->exports[table->count] = export_keep_old(vfs, export);
-	table->specs[table->count++] = spec;
+	table_add(table, export_keep_old(vfs, export), spec);
 	return 0;
 }
 
@@ -471,8 +501,7 @@ static void export_try_again(struct vfs *vfs, const char *path)
 		pthread_rwlock_wrlock(&vfs->exports_lock);
 		one.exports[0]->spec = spec;
 		atomic_store(&one.exports[0]->serial, next_serial(vfs));
-		vfs->table.exports[vfs->table.count] = vfs_export_ref(one.exports[0]);
-		vfs->table.specs[vfs->table.count++] = spec;
+		table_add(&vfs->table, vfs_export_ref(one.exports[0]), spec);
 		pthread_rwlock_unlock(&vfs->exports_lock);
 	}
 	pthread_mutex_unlock(&vfs->load_lock);

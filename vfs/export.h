@@ -18,6 +18,9 @@ struct vfs_file;
 /* @open_files_max: descriptors that cached files may hold. */
 int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vfs **ret_vfs);
 
+/* Change open_files_max; more that are open go when their turn comes. */
+void vfs_open_files_max_set(struct vfs *vfs, unsigned open_files_max);
+
 /* Be told of every flush that failed, before anybody whom it covered is answered: the write
  * verifier must change. May be called on any thread. Before the first file is opened. */
 void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int error), void *context);

@@ -18,11 +18,9 @@
 #include "vfs/vfs_internal.h"
 
 enum {
-	EVICT_BATCH = 16,      /* closed at once when descriptors run out */
-	EVICT_LOOK_MAX = 32,   /* looked at in one shard before going on to the next */
-	SWEEP_IDLE_MS = 60000, /* an unused file is closed after this */
-	SWEEP_DIRTY_MS = 5000, /* UNSTABLE data is flushed after this, asked or not */
-	SUBVOLUME_SHIFT = 40,  /* attr.c: fileid */
+	EVICT_BATCH = 16,     /* closed at once when descriptors run out */
+	EVICT_LOOK_MAX = 32,  /* looked at in one shard before going on to the next */
+	SUBVOLUME_SHIFT = 40, /* attr.c: fileid */
 };
 
 union kernel_handle {
@@ -89,8 +87,7 @@ void vfs_close_unused(struct vfs *vfs)
 	}
 }
 
-/* Under the shard's lock. The hash's reference goes to the caller. */
-static void unhash(struct vfs_shard *shard, struct vfs_file *file)
+void vfs_file_unhash(struct vfs_shard *shard, struct vfs_file *file)
 {
 	struct vfs_file **slot = bucket_of(shard,
 	                                   vfs_handle_hash(file->handle.bytes, file->handle.count));
@@ -125,7 +122,7 @@ int vfs_file_find(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes,
 	pthread_mutex_lock(&shard->lock);
 	file = bucket_find(shard, hash, wire, wire_bytes);
 	if (file && atomic_load(&file->export->removed)) {
-		unhash(shard, file); /* the export may have come back as another */
+		vfs_file_unhash(shard, file); /* the export may have come back as another */
 		stale = file;
 		file = NULL;
 	}
@@ -163,7 +160,7 @@ static unsigned evict_from(struct vfs_shard *shard, unsigned count_max)
 			break;
 		if (!evictable(file))
 			continue;
-		unhash(shard, file);
+		vfs_file_unhash(shard, file);
 		out[out_count++] = file;
 	}
 	pthread_mutex_unlock(&shard->lock);
@@ -172,15 +169,52 @@ static unsigned evict_from(struct vfs_shard *shard, unsigned count_max)
 	return out_count;
 }
 
-static bool evict_some(struct vfs *vfs)
+/* Nothing but files with data to write: flush some of one shard, so that they can go. */
+static unsigned flush_some_of(struct vfs_shard *shard, unsigned count_max)
 {
-	unsigned evicted = 0;
+	struct vfs_file *dirty[EVICT_BATCH];
+	unsigned count = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	list_for_each (node, &shard->lru) {
+		struct vfs_file *file = container_of(node, struct vfs_file, lru);
+
+		if (count == count_max)
+			break;
+		if (atomic_load(&file->refs) == 1 && atomic_load(&file->dirty)) {
+			atomic_fetch_add(&file->refs, 1);
+			dirty[count++] = file;
+		}
+	}
+	pthread_mutex_unlock(&shard->lock);
+	for (unsigned i = 0; i < count; i++) {
+		(void) vfs_file_flush(dirty[i]); /* failing tells by itself */
+		vfs_file_put(dirty[i]);
+	}
+	return count;
+}
+
+static unsigned evict_round(struct vfs *vfs, bool flush)
+{
+	unsigned evicted = 0, flushed = 0;
 
 	for (unsigned i = 0; i < VFS_SHARDS && evicted < EVICT_BATCH; i++) {
 		unsigned hand = atomic_fetch_add(&vfs->evict_hand, 1) % VFS_SHARDS;
+		struct vfs_shard *shard = &vfs->shards[hand];
 
-		evicted += evict_from(&vfs->shards[hand], EVICT_BATCH - evicted);
+		if (flush && flushed < EVICT_BATCH)
+			flushed += flush_some_of(shard, EVICT_BATCH - flushed);
+		evicted += evict_from(shard, EVICT_BATCH - evicted);
 	}
+	return evicted;
+}
+
+static bool evict_some(struct vfs *vfs)
+{
+	unsigned evicted = evict_round(vfs, false);
+
+	if (evicted == 0)
+		evicted = evict_round(vfs, true);
 	atomic_fetch_add(&vfs->evicted, evicted);
 	vfs_close_unused(vfs);
 	return evicted > 0;
@@ -475,90 +509,9 @@ void vfs_file_forget_removed(struct vfs *vfs, const struct vfs_handle *handle)
 	if (file && (fstat(file->fd, &stat) < 0 || stat.st_nlink > 0))
 		file = NULL;
 	if (file)
-		unhash(shard, file);
+		vfs_file_unhash(shard, file);
 	pthread_mutex_unlock(&shard->lock);
 	vfs_file_put(file);
-	vfs_close_unused(vfs);
-}
-
-/* ---- sweeping ---- */
-
-/* What a sweep found to do for one file; it holds a reference. */
-struct sweep_find {
-	struct vfs_file *file;
-	bool flush; /* else: close */
-};
-
-static bool sweep_wants(struct vfs_file *file, uint64_t now_ms, struct sweep_find *find)
-{
-	struct stat stat;
-
-	*find = (struct sweep_find){ .file = file };
-	if (fstat(file->fd, &stat) == 0 && stat.st_nlink == 0)
-		return true; /* removed behind our back: give its space back */
-	if (atomic_load(&file->dirty)) {
-		find->flush = now_ms - atomic_load(&file->dirty_ms) > SWEEP_DIRTY_MS;
-		return find->flush;
-	}
-	return atomic_load(&file->refs) == 1 &&
-	       (atomic_load(&file->export->removed) ||
-	        now_ms - atomic_load(&file->used_ms) > SWEEP_IDLE_MS);
-}
-
-static unsigned sweep_shard(struct vfs_shard *shard, uint64_t now_ms, struct sweep_find *finds,
-                            unsigned count_max)
-{
-	unsigned count = 0;
-
-	pthread_mutex_lock(&shard->lock);
-	list_for_each_safe (node, &shard->lru) {
-		struct vfs_file *file = container_of(node, struct vfs_file, lru);
-
-		if (count == count_max)
-			break;
-		if (!sweep_wants(file, now_ms, &finds[count]))
-			continue;
-		if (finds[count].flush)
-			atomic_fetch_add(&file->refs, 1);
-		else
-			unhash(shard, file);
-		count++;
-	}
-	pthread_mutex_unlock(&shard->lock);
-	return count;
-}
-
-void vfs_sweep(struct vfs *vfs)
-{
-	uint64_t now_ms = vfs_now_ms();
-	struct sweep_find finds[64];
-
-	for (unsigned s = 0; s < VFS_SHARDS; s++) {
-		unsigned count = sweep_shard(&vfs->shards[s], now_ms, finds, ARRAY_COUNT(finds));
-
-		for (unsigned i = 0; i < count; i++) {
-			if (finds[i].flush)
-				(void) vfs_file_flush(finds[i].file); /* failing tells by itself */
-			vfs_file_put(finds[i].file);
-		}
-	}
-	vfs_close_unused(vfs);
-}
-
-void vfs_files_forget(struct vfs *vfs)
-{
-	for (unsigned s = 0; s < VFS_SHARDS; s++) {
-		struct vfs_shard *shard = &vfs->shards[s];
-
-		list_for_each_safe (node, &shard->lru) {
-			struct vfs_file *file = container_of(node, struct vfs_file, lru);
-
-			pthread_mutex_lock(&shard->lock);
-			unhash(shard, file);
-			pthread_mutex_unlock(&shard->lock);
-			vfs_file_put(file);
-		}
-	}
 	vfs_close_unused(vfs);
 }
 

@@ -51,6 +51,20 @@ bool vfs_cred_has_group(const struct vfs_cred *cred, uint32_t gid)
 	return false;
 }
 
+/* In a user namespace that maps only some ids, acting as any other would fail. */
+static bool identity_all_ids(void)
+{
+	unsigned long inside = 1, outside = 1, count = 0;
+	FILE *map = fopen("/proc/self/uid_map", "re");
+	int fields;
+
+	if (!map)
+		return true; /* a kernel without user namespaces */
+	fields = fscanf(map, "%lu %lu %lu", &inside, &outside, &count);
+	(void) fclose(map);
+	return fields == 3 && inside == 0 && count >= UINT32_MAX;
+}
+
 int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max)
 {
 	cap_t caps = cap_get_proc();
@@ -69,6 +83,10 @@ int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max)
 		                          used ? ", " : "", identity_caps[i].name);
 		assert(used < missing_bytes_max);
 	}
+	if (!identity_all_ids() && used < missing_bytes_max)
+		used += (size_t) snprintf(reterr_missing + used, missing_bytes_max - used,
+		                          "%sall user ids (it runs in a user namespace with some)",
+		                          used ? ", " : "");
 	identity_server_uid = geteuid();
 	identity_server_gid = getegid();
 	identity_caps_all = caps;

@@ -82,6 +82,13 @@ bool vfs_is_below_root(const struct vfs_export *export, int dir_fd)
 	return false;
 }
 
+static bool dir_lives(const struct vfs_file *dir)
+{
+	struct stat stat;
+
+	return fstat(dir->fd, &stat) == 0 && stat.st_nlink > 0;
+}
+
 /* RFC 1813 section 3.3.3, spec: ".." of the export's root is the root itself. */
 static int lookup_parent(struct vfs_file *dir, struct vfs_file **ret_file)
 {
@@ -89,6 +96,8 @@ static int lookup_parent(struct vfs_file *dir, struct vfs_file **ret_file)
 	struct vfs_identity caller;
 	bool below;
 
+	if (!dir_lives(dir))
+		return -ESTALE;
 	if (vfs_file_is_root(dir))
 		fd = openat(dir->export->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	else
@@ -102,13 +111,6 @@ static int lookup_parent(struct vfs_file *dir, struct vfs_file **ret_file)
 	if (!below)
 		return -ESTALE;
 	return vfs_file_adopt(dir->vfs, dir->export, take_fd(&fd), VFS_OPEN_PATH, true, ret_file);
-}
-
-static bool dir_lives(const struct vfs_file *dir)
-{
-	struct stat stat;
-
-	return fstat(dir->fd, &stat) == 0 && stat.st_nlink > 0;
 }
 
 int vfs_lookup(struct vfs_file *dir, const char *name, struct vfs_file **ret_file)
@@ -335,15 +337,32 @@ static int created_set(struct vfs_file *file, const struct vfs_set *set,
 	return r < 0 ? r : vfs_setattr(file, &rest, NULL, caller);
 }
 
-static void created_undo(struct vfs_file *dir, const char *name)
+/* Only if the name is still what we made: another may have taken it since. */
+static void created_undo(struct vfs_file *dir, const char *name, const struct vfs_handle *made)
 {
-	struct vfs_handle made;
+	struct vfs_handle now;
 
-	victim_of(dir, name, &made);
-	if (unlinkat(dir->fd, name, 0) < 0)
+	victim_of(dir, name, &now);
+	if (!made->count || now.count != made->count ||
+	    memcmp(now.bytes, made->bytes, now.count) != 0)
+		return;
+	if (unlinkat(dir->fd, name, 0) < 0 && errno == EISDIR)
 		(void) unlinkat(dir->fd, name, AT_REMOVEDIR);
-	if (made.count)
-		vfs_file_forget_removed(dir->vfs, &made);
+	vfs_file_forget_removed(dir->vfs, &now);
+}
+
+static bool nothing_to_set(const struct vfs_set *set)
+{
+	return !set->set_uid && !set->set_gid && !set->set_size &&
+	       set->set_atime == VFS_TIME_KEEP && set->set_mtime == VFS_TIME_KEEP;
+}
+
+/* It is there, and there is nothing to do but to find it: it need not have a place in the cache. */
+static bool created_will_do(int error, const struct vfs_set *set)
+{
+	if (error == -ENOENT || error == -ESTALE || error == -EXDEV)
+		return true; /* removed, or another took the name */
+	return (error == -ENFILE || error == -ENOMEM) && nothing_to_set(set);
 }
 
 /* What was just created under a name: set what remains to be set, make it durable, hand it out. If
@@ -353,21 +372,25 @@ int vfs_created(struct vfs_file *dir, const char *name, int fd, enum vfs_open op
                 const struct vfs_set *set, const struct vfs_caller *caller,
                 struct vfs_file **ret_file)
 {
+	struct vfs_handle made = { 0 };
 	struct vfs_file *file = NULL;
+	uint64_t mix;
 	int r = fd;
 
+	if (fd >= 0 && vfs_handle_of(dir->vfs, dir->export, fd, &made, &mix) < 0)
+		made.count = 0;
 	if (fd >= 0)
 		r = vfs_file_adopt(dir->vfs, dir->export, fd, open, true, &file);
 	if (r >= 0)
 		r = created_set(file, set, caller);
-	if (r == -ENOENT || r == -ESTALE || r == -EXDEV) { /* removed, or another took the name */
+	if (r < 0 && created_will_do(r, set)) {
 		file = vfs_file_put(file);
 		r = 0;
 	}
-	if (r < 0)
-		created_undo(dir, name);
-	else
+	if (r >= 0)
 		r = vfs_dir_sync(dir, caller);
+	else
+		created_undo(dir, name, &made);
 	if (r < 0)
 		vfs_file_put(file);
 	else

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "vfs/base/list.h"
+#include "vfs/export_internal.h"
 #include "vfs/fs.h"
 #include "vfs/group_commit.h"
 #include "vfs/io/loop.h"
@@ -20,34 +21,6 @@
 enum {
 	VFS_SHARDS = 64,
 	VFS_SHARD_BUCKETS = 256
-};
-
-/* What was parsed, shared by who looks at it: a match may wait for DNS, and a reload must not wait
- * for the match. */
-struct vfs_parsed {
-	atomic_uint refs;
-	struct exports exports;
-};
-
-/* The exports that can be served, each with its line; room for one a line. */
-struct vfs_table {
-	struct vfs_export **exports; /* with a reference each */
-	const struct export_spec **specs;
-	size_t count;
-};
-
-struct vfs_export {
-	atomic_uint refs;    /* the table's, and one a cached file */
-	atomic_uint serial;  /* vfs_export_serial() */
-	atomic_bool removed; /* its files are stale from now on */
-	uint32_t id;
-	uint64_t fsid;
-	int root_fd; /* O_RDONLY; open_by_handle_at(2) starts here */
-	int mount_id;
-	struct vfs_fs fs;
-	struct vfs_handle root_handle;
-	uint64_t root_subvolume;        /* file systems with subvolumes: the root's; else 0 */
-	const struct export_spec *spec; /* under exports_lock; NULL when removed */
 };
 
 /*
@@ -90,7 +63,7 @@ struct vfs_shard {
 
 struct vfs {
 	struct vfs_handle_key key;
-	unsigned open_files_max;
+	atomic_uint open_files_max;
 	atomic_uint open_files;
 	atomic_uint evict_hand; /* the shard to evict from next */
 	_Atomic(struct vfs_file *)
@@ -109,14 +82,11 @@ struct vfs {
 	atomic_uint_fast64_t opened, hits, evicted, refused;
 };
 
-/* export.c */
-struct vfs_export *vfs_export_ref(struct vfs_export *export);
-struct vfs_export *vfs_export_unref(struct vfs_export *export);
-/* With a reference, or NULL. */
-struct vfs_export *vfs_export_by_id(struct vfs *vfs, uint32_t id);
-
 /* file.c */
 uint64_t vfs_now_ms(void);
+
+/* Under the shard's lock. The hash's reference goes to the caller. */
+void vfs_file_unhash(struct vfs_shard *shard, struct vfs_file *file);
 
 /**
  * vfs_file_adopt() - put an open descriptor into the cache under its handle

@@ -111,7 +111,7 @@ fi
 # A process group of its own: Ctrl-C reaches only this script, which then stops the server.
 set -m
 "$nfsd" --foreground --port "$port" --state-dir "$folder/state" \
-	--export "$dir *(rw,no_root_squash,insecure)" &
+	--export "\"$dir\" *(rw,no_root_squash,insecure)" &
 server=$!
 set +m
 if ! server_wait "$server" "$port" 10; then

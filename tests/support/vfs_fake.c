@@ -379,6 +379,11 @@ void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int erro
 }
 
 /* A test puts its server together by itself: nobody calls these. */
+void vfs_open_files_max_set(struct vfs *vfs, unsigned open_files_max)
+{
+	abort();
+}
+
 int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vfs **ret_vfs)
 {
 	abort();
