@@ -7,11 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/falloc.h>
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -231,21 +229,6 @@ START_TEST(reserving_leaves_length_and_content)
 }
 END_TEST
 
-/* What fallocate(2) itself refuses half way: a limit on the file's size stands in for a full disk
- * that the look beforehand did not see. */
-START_TEST(a_failed_allocation_is_taken_back)
-{
-	AUTO(close_fd) int fd = scratch();
-	uint64_t sum = 0, allocated;
-	struct vfs_steps steps = { go_on, &sum };
-
-	fill(fd, 0, MIB, 5);
-	ck_assert_int_lt(vfs_reserve(fd, -1, UINT64_MAX / 2 - MIB, &steps, &allocated), 0);
-	ck_assert_uint_lt(usage(fd).allocated_bytes, 2 * MIB);
-	ck_assert(is_filled(fd, 0, MIB, 5));
-}
-END_TEST
-
 START_TEST(zeros_become_holes_and_data_never_does)
 {
 	AUTO(close_fd) int fd = scratch();
@@ -304,7 +287,6 @@ int main(void)
 	tcase_add_test(tcase, unsharing_can_be_stopped);
 	tcase_add_test(tcase, reserving_more_than_there_is_fails_with_the_file_as_before);
 	tcase_add_test(tcase, reserving_leaves_length_and_content);
-	tcase_add_test(tcase, a_failed_allocation_is_taken_back);
 	tcase_add_test(tcase, zeros_become_holes_and_data_never_does);
 	tcase_add_test(tcase, an_unnamed_file_gets_a_free_name_and_no_taken_one);
 	suite_add_tcase(suite, tcase);
