@@ -19,13 +19,15 @@
 
 #define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Closing must not clobber the errno that the caller is about to return. */
+/* Closing must not clobber the errno that the caller is about to return. The number is forgotten: a
+ * second close would hit whoever has it by then. */
 static inline void close_fd(int *fd)
 {
 	int saved_errno = errno;
 
 	if (*fd >= 0)
 		(void) close(*fd);
+	*fd = -EBADF;
 	errno = saved_errno;
 }
 
