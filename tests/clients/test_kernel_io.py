@@ -5,7 +5,6 @@ import secrets
 
 import pytest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = 240
 
 
@@ -36,7 +35,7 @@ def test_random_operations_written_through(volume, guest):
 def test_directory_storm(volume, guest):
     path, name = volume.scratch("storm")
     job = guest.launch_mounted(volume.server, volume.export,
-                               f"cd '{name}'\npython3 {HERE}/guest_storm.py 1500")
+                               f"cd '{name}'\npython3 $GUEST/guest_storm.py 1500")
     assert "all as expected" in job.succeed(LIMIT_S)
     assert os.listdir(path) == []
 

@@ -6,7 +6,6 @@ import pytest
 
 import sandbox
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = 60
 RACES = 200
 ROUNDS = 6
@@ -58,7 +57,7 @@ def test_exclusive_create_has_one_winner(volume, pair):
     start = os.path.join(sandbox.folder("marks"), name)
     jobs = [guest.launch_mounted(
         volume.server, volume.export,
-        f"cd '{name}'\npython3 {HERE}/guest_race.py {me} {start} {RACES}")
+        f"cd '{name}'\npython3 $GUEST/guest_race.py {me} {start} {RACES}")
             for guest, me in zip(pair, "ab")]
     with open(start, "w", encoding="ascii"):
         pass
