@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two Linux kernel clients on the same files."""
+import os
 
 import pytest
 
