@@ -50,6 +50,8 @@ def pytest_addoption(parser):
     add("--second-address", help="another address of this machine that can reach the server")
     add("--restart-cmd", help="stops the server politely and starts it again")
     add("--kill-cmd", help="kills the server (SIGKILL) and starts it again")
+    add("--offload-stop-cmd", help="stops the offload service, and leaves NFS")
+    add("--offload-start-cmd", help="starts it again")
     add("--freeze-cmd", help="makes writes to --frozen-export hang, as fsfreeze does")
     add("--thaw-cmd", help="undoes --freeze-cmd")
     add("--fail-cmd", help="makes flushes on --failing-export fail")

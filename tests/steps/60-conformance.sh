@@ -8,4 +8,4 @@
 
 . tests/support/step.sh
 
-bash tests/support/conformance-on.sh "$1" "$PWD/build-asan/nfsd/lodestore-nfsd"
+bash tests/support/conformance-on.sh "$1" "$PWD/build-asan"

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# conformance-on.sh KIND NFSD [ARGUMENT...] - the conformance suite against NFSD on a file system of
-# KIND (xfs, ext4, btrfs, tmpfs), in namespaces of its own. Arguments go to tests/conformance/run.
+# conformance-on.sh KIND BUILD [ARGUMENT...] - the conformance suite against the programs of the
+# folder BUILD on a file system of KIND (xfs, ext4, btrfs, tmpfs), in namespaces of its own.
+# Arguments go to tests/conformance/run.
 #
-# The server is started as a user would have it, with a port mapper of its own on port 111; what the
-# suite may restart, kill, fill and freeze, it is given.
+# The server is started as a user would have it, with a port mapper of its own on port 111 and the
+# sidecar beside it; what the suite may restart, kill, fill and freeze, it is given.
 
 . tests/support/step.sh
 
-kind=$1 nfsd=$2
+kind=$1 build=$2
 if [ -z "${SANDBOX_WORK:-}" ]; then
 	sandbox_enter "$(mktemp -d /var/tmp/lodestore-conformance.XXXXXX)" bash "$0" "$@"
 	exit
@@ -21,7 +22,7 @@ work=$SANDBOX_WORK
 chmod 755 "$work"
 # Images in memory: the suite makes thousands of small durable changes, and what a disk's flush
 # costs is not its subject.
-mkdir "$work/memory" "$work/small" "$work/state" "$work/ctl"
+mkdir "$work/memory" "$work/small" "$work/state" "$work/ctl" "$work/ctl-offload" /run/lodestore
 mount -t tmpfs -o size=12g memory "$work/memory"
 mount -t tmpfs -o size=40m small "$work/small"
 
@@ -50,6 +51,8 @@ options=(--forbid-skips --server 127.0.0.1 --second-address 127.0.0.2
 	--export "$main/rw" --ro-export "$main/ro" --second-export "$work/memory/second"
 	--full-export "$work/memory/full"
 	--restart-cmd "bash $control restart" --kill-cmd "bash $control kill"
+	--offload-stop-cmd "SERVER_CTL=$work/ctl-offload bash $control stop"
+	--offload-start-cmd "SERVER_CTL=$work/ctl-offload bash $control start"
 	--failing-export "$work/failing" --fail-cmd "$fill" --heal-cmd "rm $work/small/filler")
 served=("$main/rw" "$work/memory/second" "$work/memory/full" "$work/failing")
 
@@ -65,24 +68,48 @@ else
 	options+=(--allow-skip '*--freeze-cmd*')
 fi
 
+# Both know the same exports, the same state and the socket between them.
+exported()
 {
-	printf '%s\n' "$nfsd" --foreground --port 2049 --state-dir "$work/state"
 	printf -- '--export\n%s *(rw,no_root_squash,insecure)\n' "${served[@]}"
 	printf -- '--export\n%s *(ro,no_root_squash,insecure)\n' "$main/ro"
+}
+{
+	printf '%s\n' "$build/nfsd/lodestore-nfsd" --foreground --port 2049
+	printf '%s\n' --state-dir "$work/state"
+	exported
 } > "$work/ctl/words"
+{
+	printf '%s\n' "$build/offload/lodestore-offloadd" --foreground
+	printf '%s\n' --state-dir "$work/state" --socket /run/lodestore/offload.sock
+	exported
+} > "$work/ctl-offload/words"
+
+# server_do COMMAND - with both.
+server_do()
+{
+	local folder done=0
+
+	for folder in "$work/ctl" "$work/ctl-offload"; do
+		SERVER_CTL=$folder bash "$control" "$1" || done=1
+	done
+	return "$done"
+}
 export SERVER_CTL=$work/ctl
-bash "$control" start
+server_do start
 
 status=0
 results=$PWD/build/test-logs/conformance-$kind.xml
 rm -f "$results"
 tests/conformance/run "${options[@]}" --junit "$results" "$@" || status=$?
 count_results "$results"
-bash "$control" stop || status=1
-if grep -qE 'Sanitizer|runtime error|Assertion' "$work/ctl/log"; then
-	grep -nE -A 40 'Sanitizer|runtime error|Assertion' "$work/ctl/log" | head -n 80
-	echo "the server's sanitizers found something"
-	status=1
-fi
-[ "$status" -eq 0 ] || tail -n 20 "$work/ctl/log"
+server_do stop || status=1
+for log in "$work"/ctl*/log; do
+	if grep -qE 'Sanitizer|runtime error|Assertion' "$log"; then
+		grep -nE -A 40 'Sanitizer|runtime error|Assertion' "$log" | head -n 80
+		echo "the sanitizers found something"
+		status=1
+	fi
+	[ "$status" -eq 0 ] || tail -n 20 "$log"
+done
 exit "$status"

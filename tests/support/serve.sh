@@ -93,15 +93,25 @@ s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])'
 }
 
-# server_wait PID PORT SECONDS - until it takes connections; fails if it ended or did not in time.
+# server_answers WHERE - it takes connections: on a port of 127.0.0.1, or on a socket's path.
+server_answers()
+{
+	case $1 in
+	/*)
+		python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$1" 2> /dev/null
+		;;
+	*) (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null ;;
+	esac
+}
+
+# server_wait PID WHERE SECONDS - until it takes connections; fails if it ended or did not in time.
 server_wait()
 {
-	local pid=$1 port=$2 tries=$(($3 * 50))
+	local pid=$1 where=$2 tries=$(($3 * 50))
 
 	while [ "$tries" -gt 0 ]; do
-		if (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then
-			return 0
-		fi
+		! server_answers "$where" || return 0
 		kill -0 "$pid" 2> /dev/null || return 1
 		sleep 0.02
 		tries=$((tries - 1))

@@ -5,7 +5,7 @@
 #
 # $SERVER_CTL names a folder with the file `words` (the command line, a word a line); the server's
 # process id and its output (`log`) are kept beside it. restart asks it to end and starts it again;
-# kill does not ask.
+# kill does not ask. A server is where its --port or, for the sidecar, its --socket is.
 
 set -euo pipefail
 
@@ -13,17 +13,16 @@ set -euo pipefail
 . "$(dirname "$0")/serve.sh"
 cd "${SERVER_CTL:?names no folder}"
 
-port_of_words() { grep -A1 -x -e '--port' words | tail -n 1; }
+where_of_words() { grep -A1 -x -e '--port' -e '--socket' words | tail -n 1; }
 
 start()
 {
-	local words port
+	local words
 
 	mapfile -t words < words
-	port=$(port_of_words)
 	setsid "${words[@]}" >> log 2>&1 < /dev/null &
 	echo $! > pid
-	server_wait "$(cat pid)" "$port" 20 || {
+	server_wait "$(cat pid)" "$(where_of_words)" 20 || {
 		tail -n 30 log
 		echo "the server did not start"
 		exit 1
@@ -41,7 +40,7 @@ end()
 		echo "the server had ended by itself"
 		return 1
 	}
-	while kill -0 "$pid" 2> /dev/null && ! grep -q '^State:.Z' "/proc/$pid/status"; do
+	while kill -0 "$pid" 2> /dev/null && ! grep -qs '^State:.Z' "/proc/$pid/status"; do
 		tries=$((tries - 1))
 		[ "$tries" -gt 0 ] || {
 			echo "the server did not end within 20 s of SIG$1"
@@ -52,8 +51,7 @@ end()
 	rm pid
 	# The kernel closes a killed server's sockets a moment after its end; until then the port
 	# still answers, and start would take that for the new server.
-	while [ "$tries" -gt 0 ] &&
-		(exec 3<> "/dev/tcp/127.0.0.1/$(port_of_words)") 2> /dev/null; do
+	while [ "$tries" -gt 0 ] && server_answers "$(where_of_words)"; do
 		tries=$((tries - 1))
 		sleep 0.02
 	done
