@@ -25,6 +25,7 @@ class Report:
         self._slowest = context.Value("d", 0.0)
         self.faults = context.SimpleQueue()
         self.verifiers = context.SimpleQueue()
+        self.lives = {}  # life -> set of write verifiers that clients saw; only the run has them
         self._told = set()
 
     def add(self, name, amount):
@@ -39,6 +40,19 @@ class Report:
         if (life, verifier) not in self._told:
             self._told.add((life, verifier))
             self.verifiers.put((life, verifier))
+
+    def verifier_faults(self):
+        """A life of the server has one write verifier, and no other life has the same."""
+        while not self.verifiers.empty():
+            life, verifier = self.verifiers.get()
+            seen = self.lives.setdefault(life, set())
+            seen.add(verifier)
+            if len(seen) == 2:
+                yield f"two write verifiers in life {life}"
+            others = [other for other, found in self.lives.items()
+                      if other != life and verifier in found]
+            if others:
+                yield f"life {life} has the write verifier of life {others[0]}"
 
     def latency(self, seconds):
         index = sum(seconds > step for step in LATENCY_STEPS_S)
@@ -57,8 +71,12 @@ class Report:
         self.faults.put((time.time(), who, text))
 
 
-def run_client(kind, number, life, address, root, seed, stop, report, break_offs):
-    """The body of one client process: steps until told to stop; a fault ends only this client."""
+def run_client(kind, number, life, address, root, seed, stop, report, break_offs, seen_in=None):
+    """The body of one client process: steps until told to stop; a fault ends only this client.
+
+    seen_in[number] is set to the server's life that the last step began and ended in. The first
+    step in a life looks at what earlier ones promised.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     who = f"{kind.__name__.lower()} {number}"
     chance = random.Random(f"{seed}/{who}")
@@ -77,7 +95,10 @@ def run_client(kind, number, life, address, root, seed, stop, report, break_offs
     try:
         actor.prepare()
         while not stop.is_set():
+            began = life.now()
             actor.step()
+            if seen_in is not None and began == life.now():
+                seen_in[number] = began
             if actor.steps % 20 == 0:
                 count()
         actor.finish()

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+#
+# A few power cuts under load on a disk that forgets what was not flushed.
+
+. tests/support/step.sh
+
+tests/powercut/run --cuts 6 --nfsd build/bin/lodestore-nfsd
