@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+from _pytest import runner
 
 import content
 import kernel_client
@@ -141,6 +142,23 @@ def trees():
         made.append(os.path.join(sandbox.folder("content"), name))
         content.make_tree(made[-1], files)
     return made
+
+
+def pytest_runtest_protocol(item, nextitem):
+    """User-mode Linux sometimes dies or loses its network. Then, and only then, once more with a
+    fresh guest; what was seen is printed. A guest that hangs but answers pings is a failure."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runner.runtestprotocol(item, log=False, nextitem=nextitem)
+    lost = [report for report in reports if report.failed
+            and kernel_client.GuestLost.__name__ in report.longreprtext]
+    if lost:
+        print(f"\n{item.nodeid} once more: the guest was lost.",
+              *(report.longreprtext for report in lost), sep="\n", flush=True)
+        reports = runner.runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture

@@ -24,6 +24,10 @@ class Hung(Exception):
     """The script or the guest did not finish in time; the guest has been killed."""
 
 
+class GuestLost(Hung):
+    """The guest died or its network did: a ping got no answer. That is not the server's doing."""
+
+
 class Job:
     """A script running in a guest."""
 
@@ -40,11 +44,12 @@ class Job:
             sandbox.wait_for(lambda: self.finished() or not self._client.alive(), seconds,
                              "the script in the guest ends")
         except sandbox.SandboxError:
-            output = self.output()
+            kind = Hung if self._client.answers_ping() else GuestLost
+            output, state = self.output(), self._client.state()
             self._client.kill()
-            raise Hung(f"no end after {seconds} s; output so far:\n{output}") from None
+            raise kind(f"no end after {seconds} s; output so far:\n{output}\n{state}") from None
         if not self.finished():
-            raise Hung(f"the guest is gone; its console:\n{self._client.console_tail()}")
+            raise GuestLost(f"the guest is gone; its console:\n{self._client.console_tail()}")
         with open(self._stem + ".status", encoding="ascii") as file:
             return int(file.read()), self.output()
 
@@ -121,11 +126,26 @@ class KernelClient:
         except sandbox.SandboxError:
             self.kill()
         if not self.alive():
-            raise Hung(f"the guest did not boot; its console:\n{self.console_tail()}")
+            raise GuestLost(f"the guest did not boot; its console:\n{self.console_tail()}")
         return self
 
     def alive(self):
         return self._process is not None and self._process.poll() is None
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def answers_ping(self):
+        return subprocess.run(["ping", "-c", "3", "-W", "2", "-q", self._address()], check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+    def state(self):
+        """What tells who waits for whom: the connections with their queues, the guest's threads."""
+        shown = [["ss", "-tnoime"], ["ip", "-s", "link", "show", "dev", self._tap],
+                 ["ps", "-eLo", "pid,tid,stat,wchan:24,pcpu,comm"]]
+        parts = [subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                check=False).stdout for argv in shown]
+        return "\n".join([*parts, "console:", self.console_tail()])
 
     def console_tail(self, lines=30):
         with open(self.path("console"), encoding="utf-8", errors="replace") as console:

@@ -9,7 +9,7 @@ import pytest
 import content
 import sandbox
 
-COPY_S = 600  # so long only on a machine with much else to do
+COPY_S = 240  # so long only on a machine with much else to do
 KILLS = 3
 
 

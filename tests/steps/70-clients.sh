@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 780
+# timeout: 1200
 #
 # Real clients: libnfs's tools, showmount and rpcinfo, a Linux kernel.
 
@@ -9,6 +9,6 @@
 status=0
 results=build/test-logs/clients.xml
 rm -f "$results"
-tests/clients/run --server-bin build/bin/lodestore-nfsd --junit "$results" || status=$?
+tests/clients/run --server-bin build/bin/lodestore-nfsd -v --junit "$results" || status=$?
 count_results "$results"
 exit "$status"
