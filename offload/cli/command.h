@@ -21,7 +21,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct command check_config_command, reload_command;
+extern const struct command check_config_command, reload_command, rehearse_command;
 
 /* One line on stderr: "lodestore: ...". */
 void command_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

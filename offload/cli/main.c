@@ -12,6 +12,7 @@
 static const struct command *const commands[] = {
 	&check_config_command,
 	&reload_command,
+	&rehearse_command,
 };
 
 static const char help_head[] =
