@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "nfsd/conn.h"
+#include "nfsd/throttle.h"
 #include "nfsd/udp.h"
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
@@ -259,15 +260,25 @@ static void call_route(struct call *call, uint32_t message_bytes)
 
 /* ---- running ---- */
 
-/* The common part and the procedure's own: 0, -EAGAIN if it must go to the pool, or its failure. */
+/* Before the procedure's own part: 0, -EAGAIN, a failure; or -EINPROGRESS: throttle_call() must say
+ * when. */
+static int call_prepare(struct call *call)
+{
+	int r = call->program->prepare ? call->program->prepare(call) : 0;
+
+	if (r == 0 && !call->admitted && throttle_applies(call))
+		return -EINPROGRESS;
+	return r;
+}
+
+/* The common part and the procedure's own: as call_prepare(); -EAGAIN if it must go to the pool. */
 static int call_run(struct call *call)
 {
-	int r = 0;
+	int r;
 
 	call->accept_stat = SUCCESS;
 	call_out_reset(call);
-	if (call->program->prepare)
-		r = call->program->prepare(call);
+	r = call_prepare(call);
 	if (r == 0 && call->proc->run)
 		r = call->proc->run(call);
 	if (r == -EAGAIN && call->may_block)
@@ -277,7 +288,9 @@ static int call_run(struct call *call)
 
 static void call_ran(struct call *call, int result)
 {
-	if (result < 0)
+	if (result == -EINPROGRESS)
+		throttle_call(call); /* call may be gone */
+	else if (result < 0)
 		call_fail(call, result);
 	else if (call->proc->kind == CALL_RING)
 		call->proc->start(call);
@@ -292,13 +305,20 @@ static void call_dispatch(struct call *call)
 	/* What can be refused without a disk is; what the connection knows of its host goes
 	 * along. */
 	if (call->proc->kind == CALL_BLOCKING)
-		r = call->program->prepare ? call->program->prepare(call) : 0;
+		r = call_prepare(call);
 	else
 		r = call_run(call);
 	if (r == -EAGAIN || (r == 0 && call->proc->kind == CALL_BLOCKING))
 		call_to_pool(call);
 	else
 		call_ran(call, r);
+}
+
+void call_resume(struct call *call, bool admitted)
+{
+	call->admitted = admitted;
+	call->may_block = false;
+	call_dispatch(call);
 }
 
 static void call_to_pool(struct call *call)

@@ -7,11 +7,13 @@
  * dropped.
  *
  *     call_start      the header is decoded, the procedure found, the reply cache asked
+ *     throttle_call   its export has limits: now, or in its turn
  *     run()           inline on the worker, or on the pool; or start() for the ring's procedures
  *     call_finish     the reply is complete: remembered if it must be, and sent
  */
 #pragma once
 
+#include "nfsd/program.h"
 #include "nfsd/reply_cache.h"
 #include "nfsd/server.h"
 #include "rpcgen/nfs3_args.h"
@@ -21,75 +23,14 @@
 #include "vfs/io/pool.h"
 #include "vfs/vfs.h"
 
-struct call;
 struct conn;
 struct udp_socket;
-
-enum call_kind {
-	CALL_INLINE,   /* run() on the worker; -EAGAIN there means: once more on the pool */
-	CALL_BLOCKING, /* run() on the pool */
-	CALL_RING,     /* prepare() as CALL_INLINE's run(), then start() on the worker */
-};
-
-enum {
-	PROC_OPEN = 1 << 0,       /* without credentials, too */
-	PROC_CHANGES = 1 << 1,    /* refused on read-only exports */
-	PROC_ONCE_NAMES = 1 << 2, /* not to be run twice: REPLY_CLASS_NAMESPACE */
-	PROC_ONCE_WRITE = 1 << 3, /* not to be run twice: REPLY_CLASS_WRITE */
-};
-
-/* What an unsuccessful result carries behind its status (RFC 1813: the resfail of each). */
-enum call_fail {
-	FAIL_STATUS,   /* nothing */
-	FAIL_ATTR,     /* post_op_attr of the first handle */
-	FAIL_WCC,      /* wcc_data of the first handle */
-	FAIL_WCC_WCC,  /* wcc_data of both (RENAME) */
-	FAIL_ATTR_WCC, /* post_op_attr of the first, wcc_data of the second (LINK) */
-};
-
-struct proc {
-	const char *name;
-	enum call_kind kind;
-	unsigned flags;
-	enum call_fail fail;
-	/* Room for the results, from the decoded arguments; NULL: CALL_REPLY_BYTES_MIN. */
-	uint32_t (*reply_room)(const struct call *call);
-	/* 0: the results are in call->out. -EAGAIN (only if !call->may_block): would block. Other
-	 * negative errno: the procedure fails. */
-	int (*run)(struct call *call);
-	/* CALL_RING: start I/O; ends in call_finish(). */
-	void (*start)(struct call *call);
-};
-
-/* What a listening socket is for. */
-enum socket_role {
-	ROLE_NFS,     /* NFS, MOUNT, offload */
-	ROLE_PORTMAP, /* port 111, if no rpcbind runs */
-};
-
-/* One version of one program. */
-struct program {
-	uint32_t number, version;
-	const struct proc *procs;
-	uint32_t proc_count;
-	/* Turn a failure of run() into results at call->out, or an accept_stat but SUCCESS. */
-	void (*failed)(struct call *call, int error);
-	/* Decode call->rpc.args first: 0, or -EBADMSG: GARBAGE_ARGS. NULL: run() does. */
-	int (*decode)(struct call *call);
-	/* Common to all procedures with a handle, before run(): 0, -EAGAIN, or a failure. NULL:
-	 * nothing. */
-	int (*prepare)(struct call *call);
-	enum socket_role role; /* the sockets it is served on */
-};
-
-/* Ends with a program whose number is 0. */
-extern const struct program *const programs[];
 
 struct call {
 	struct worker *worker;
 	struct conn *conn;      /* NULL for datagrams */
 	struct udp_socket *udp; /* NULL for streams */
-	struct call *next;      /* in a connection's queue, or the free list */
+	struct call *next;      /* in a connection's queue, a lane's, or the free list */
 
 	struct buffer *message;
 	struct rpc_call rpc;
@@ -99,8 +40,9 @@ struct call {
 	uint16_t client_port;
 	enum socket_role role;
 	bool may_block;
-	bool forget; /* do not keep the reply: the client is told to try again */
-	int result;  /* of the pool's work */
+	bool admitted; /* its export's limits let it go (throttle.h) */
+	bool forget;   /* do not keep the reply: the client is told to try again */
+	int result;    /* of the pool's work */
 
 	union nfs3_args args;
 	struct vfs_file *file, *file2; /* of the first and second handle */
@@ -142,6 +84,10 @@ void call_free(struct call *call);
  * The call is gone when this returns, or others will finish it.
  */
 void call_start(struct call *call, const uint8_t *bytes, uint32_t bytes_count);
+
+/* Go on with a call that throttle_call() was given; not @admitted: look at it anew. The call may be
+ * gone when this returns. */
+void call_resume(struct call *call, bool admitted);
 
 /* The results are in call->out (or accept_stat says why there are none): send. The call is gone. */
 void call_finish(struct call *call);

@@ -15,6 +15,7 @@
 #include "nfsd/conn_internal.h"
 #include "nfsd/peers.h"
 #include "nfsd/sockets.h"
+#include "nfsd/throttle.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
 
@@ -116,6 +117,7 @@ void conn_open(struct worker *worker, int fd, enum socket_role role,
 	conn->client = *client;
 	conn->client_port = client_port;
 	conn->queue_last = &conn->queue;
+	list_init(&conn->lanes);
 	conn->turn_task.run = conn_turn_ended;
 	conn->received_ms = loop_now_ms(worker->loop);
 	list_node_init(&conn->starved_node);
@@ -178,6 +180,8 @@ static void conn_turn_ended(struct loop_task *task)
 	struct conn *conn = container_of(task, struct conn, turn_task);
 
 	conn->turn_scheduled = false;
+	if (conn->closing || conn->stopping)
+		throttle_cancel(conn);
 	if (!conn->closing && conn->queue && !conn->sending)
 		conn_flush(conn);
 	if (!conn->closing && list_linked(&conn->starved_node))
@@ -263,6 +267,7 @@ void conn_tick(struct conn *conn)
 
 	if (conn->closing)
 		return;
+	throttle_tick(conn);
 	if (conn->record_since_ms && !list_linked(&conn->starved_node) &&
 	    over(conn->record_since_ms, now_ms, config->record_timeout_s))
 		conn_close(conn, "did not finish a record in time");

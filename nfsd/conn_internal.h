@@ -46,6 +46,7 @@ struct conn {
 	unsigned call_count;
 	size_t reply_bytes;
 	struct list_node starved_node;
+	struct list_node lanes; /* calls that wait for their turn (throttle.c) */
 
 	struct {
 		uint32_t serial;

@@ -9,7 +9,7 @@
 #include "vfs/base/cleanup.h"
 
 /* clang-format off */
-#define NAMES (PROC_CHANGES | PROC_ONCE_NAMES)
+#define NAMES (PROC_CHANGES | PROC_ONCE_NAMES | PROC_COUNTED)
 
 /* A row each. @room: room for the results, if more than a little; NULL. */
 #define INLINE(id, flags_, fail_, run_) \
@@ -28,9 +28,10 @@ static const struct proc nfs3_procs[] = {
 	BLOCKING(SETATTR, NAMES, FAIL_WCC, NULL, nfs3_setattr),
 	INLINE(LOOKUP, 0, FAIL_ATTR, nfs3_lookup),
 	INLINE(ACCESS, 0, FAIL_ATTR, nfs3_access),
-	BLOCKING(READLINK, 0, FAIL_ATTR, nfs3_readlink_room, nfs3_readlink),
-	RING(READ, 0, FAIL_ATTR, nfs3_read_room, nfs3_read_prepare, nfs3_read),
-	RING(WRITE, PROC_CHANGES | PROC_ONCE_WRITE, FAIL_WCC, NULL, nfs3_write_prepare, nfs3_write),
+	BLOCKING(READLINK, PROC_COUNTED, FAIL_ATTR, nfs3_readlink_room, nfs3_readlink),
+	RING(READ, PROC_COUNTED, FAIL_ATTR, nfs3_read_room, nfs3_read_prepare, nfs3_read),
+	RING(WRITE, PROC_CHANGES | PROC_ONCE_WRITE | PROC_COUNTED, FAIL_WCC, NULL,
+	     nfs3_write_prepare, nfs3_write),
 	BLOCKING(CREATE, NAMES, FAIL_WCC, NULL, nfs3_create),
 	BLOCKING(MKDIR, NAMES, FAIL_WCC, NULL, nfs3_mkdir),
 	BLOCKING(SYMLINK, NAMES, FAIL_WCC, NULL, nfs3_symlink),
@@ -39,12 +40,12 @@ static const struct proc nfs3_procs[] = {
 	BLOCKING(RMDIR, NAMES, FAIL_WCC, NULL, nfs3_rmdir),
 	BLOCKING(RENAME, NAMES, FAIL_WCC_WCC, NULL, nfs3_rename),
 	BLOCKING(LINK, NAMES, FAIL_ATTR_WCC, NULL, nfs3_link),
-	BLOCKING(READDIR, 0, FAIL_ATTR, nfs3_readdir_room, nfs3_readdir),
-	BLOCKING(READDIRPLUS, 0, FAIL_ATTR, nfs3_readdir_room, nfs3_readdirplus),
+	BLOCKING(READDIR, PROC_COUNTED, FAIL_ATTR, nfs3_readdir_room, nfs3_readdir),
+	BLOCKING(READDIRPLUS, PROC_COUNTED, FAIL_ATTR, nfs3_readdir_room, nfs3_readdirplus),
 	BLOCKING(FSSTAT, 0, FAIL_ATTR, NULL, nfs3_fsstat),
 	INLINE(FSINFO, 0, FAIL_ATTR, nfs3_fsinfo),
 	INLINE(PATHCONF, 0, FAIL_ATTR, nfs3_pathconf),
-	RING(COMMIT, 0, FAIL_WCC, NULL, nfs3_commit_prepare, nfs3_commit),
+	RING(COMMIT, PROC_COUNTED, FAIL_WCC, NULL, nfs3_commit_prepare, nfs3_commit),
 };
 /* clang-format on */
 

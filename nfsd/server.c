@@ -19,6 +19,7 @@
 #include "nfsd/nfs3.h"
 #include "nfsd/peers.h"
 #include "nfsd/portmap.h"
+#include "nfsd/rates.h"
 #include "nfsd/relay.h"
 #include "nfsd/server_run.h"
 #include "nfsd/sockets.h"
@@ -175,7 +176,8 @@ static int server_caches(struct server *server)
 	server->mounts = mounts_new();
 	server->peers = peers_new((unsigned) config->connections,
 	                          (unsigned) config->connections_per_address);
-	if (!server->replies || !server->mounts || !server->peers)
+	server->rates = rates_new();
+	if (!server->replies || !server->mounts || !server->peers || !server->rates)
 		return -ENOMEM;
 	r = pool_open((unsigned) config->pool_threads, NULL, &server->pool);
 	if (r < 0)
@@ -428,4 +430,5 @@ void server_stop(struct server *server)
 	server->replies = reply_cache_free(server->replies);
 	server->mounts = mounts_free(server->mounts);
 	server->peers = peers_free(server->peers);
+	server->rates = rates_free(server->rates);
 }

@@ -18,6 +18,7 @@ struct worker;
 struct relay;
 struct mounts;
 struct peers;
+struct rates;
 
 enum {
 	SERVER_WORKERS_MAX = 64
@@ -30,6 +31,7 @@ struct server {
 	struct reply_cache *replies;
 	struct mounts *mounts; /* who has mounted what (MOUNT's DUMP) */
 	struct peers *peers;   /* connections per address */
+	struct rates *rates;   /* what was taken of the exports' limits */
 	struct relay *relay;   /* to the sidecar */
 	size_t exports_usable;
 	bool registered; /* with rpcbind */

@@ -445,10 +445,12 @@ int vfs_export_access(struct vfs *vfs, struct vfs_export *export,
 		r = -EAGAIN;
 	if (r == 0) {
 		rule = export_match(spec, client, names);
-		if (rule)
+		if (rule) {
 			*ret_options = rule->options;
-		else
+			ret_options->total_rate = spec->total_rate;
+		} else {
 			r = -EACCES;
+		}
 	}
 	parsed_unref(parsed);
 	return r;

@@ -8,7 +8,6 @@
  *     /srv/b  -ro,insecure  host1  host2(rw)         options before hosts: defaults for this line
  *
  * Pure but for the name service, which the caller passes in. What was parsed is never changed.
- *
  * Hosts: an address; ADDRESS/BITS or ADDRESS/NETMASK; a host name; a name with * and ? (which do
  * not match a dot, and the client's name must resolve back to its address); * or nothing before the
  * parenthesis for everybody. An IPv4-mapped IPv6 client is its IPv4 address, and no IPv6 network
@@ -16,10 +15,8 @@
  * one's options count: an address or name, then the network with the longest prefix, then a name
  * with wildcards, then everybody; among equals the first.
  *
- * Options (* is the default): ro* rw; root_squash* no_root_squash all_squash no_all_squash*;
- * anonuid=N anongid=N; sync* async; secure insecure*; fsid=N; mountpoint[=PATH]; sec=sys*. Those of
- * exports(5) that say what is so anyway pass in silence, those without effect with a warning; the
- * others are refused with the reason, unknown ones with the nearest known.
+ * Options: a row each in exports_options.c. Those of exports(5) that say what is so anyway pass in
+ * silence, those without effect with a warning; others are refused with the reason.
  */
 #pragma once
 
@@ -28,6 +25,7 @@
 #include <stdint.h>
 
 #include "vfs/export_address.h"
+#include "vfs/export_rate.h"
 
 enum {
 	EXPORT_ANON_ID_DEFAULT = 65534, /* nobody, as in exports(5) */
@@ -44,6 +42,7 @@ struct export_options {
 	bool async;  /* answers before the data is durable: unsafe, the man page says so */
 	bool secure; /* the client's port must be below 1024 */
 	uint32_t anon_uid, anon_gid;
+	struct export_rate rate, total_rate; /* each client's; all together (of the spec) */
 };
 
 enum export_host_kind {
@@ -68,7 +67,8 @@ struct export_spec {
 	unsigned line;
 	struct export_rule *rules;
 	size_t rule_count;
-	uint32_t fsid;    /* 0: none given */
+	uint32_t fsid; /* 0: none given */
+	struct export_rate total_rate;
 	char *mountpoint; /* refuse unless this is a mount point; NULL: do not care */
 };
 
@@ -112,8 +112,7 @@ typedef void exports_report_fn(void *context, enum exports_severity severity, co
 int exports_parse(struct exports *exports, const char *file_name, const char *text,
                   size_t text_bytes, exports_report_fn *report, void *context);
 
-/* exports_parse() for one line given as --export "DIR HOST(OPTIONS)", with "--export" as the file's
- * name. A line without a directory is an error. */
+/* exports_parse() for one line, of the file "--export". Without a directory it is an error. */
 int exports_parse_line(struct exports *exports, const char *line, exports_report_fn *report,
                        void *context);
 

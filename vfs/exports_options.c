@@ -25,6 +25,8 @@ enum option_kind {
 	OPTION_SET,       /* writes a bool of struct export_options */
 	OPTION_CLEAR,     /* the same, false */
 	OPTION_ID,        /* =N, a uint32_t of struct export_options */
+	OPTION_RATE,      /* =N, a uint32_t of struct export_options; 0: no limit */
+	OPTION_TOTAL,     /* =N, the same of struct export_spec */
 	OPTION_FSID,      /* =N */
 	OPTION_MOUNT,     /* [=PATH] */
 	OPTION_SEC,       /* =sys */
@@ -38,9 +40,11 @@ struct option_row {
 	enum option_kind kind;
 	size_t offset;
 	const char *reason;
+	uint32_t max;
 };
 
-#define FIELD(name) offsetof(struct export_options, name)
+#define FIELD(name)      offsetof(struct export_options, name)
+#define SPEC_FIELD(name) offsetof(struct export_spec, name)
 
 static const struct option_row option_rows[] = {
 	/* clang-format off */
@@ -56,6 +60,10 @@ static const struct option_row option_rows[] = {
 	{ "insecure",       OPTION_CLEAR, FIELD(secure) },
 	{ "anonuid",        OPTION_ID,    FIELD(anon_uid) },
 	{ "anongid",        OPTION_ID,    FIELD(anon_gid) },
+	{ "iops",           OPTION_RATE,  FIELD(rate.iops), NULL, EXPORT_IOPS_MAX },
+	{ "mbps",           OPTION_RATE,  FIELD(rate.mbps), NULL, EXPORT_MBPS_MAX },
+	{ "total_iops",     OPTION_TOTAL, SPEC_FIELD(total_rate.iops), NULL, EXPORT_IOPS_MAX },
+	{ "total_mbps",     OPTION_TOTAL, SPEC_FIELD(total_rate.mbps), NULL, EXPORT_MBPS_MAX },
 	{ "fsid",           OPTION_FSID },
 	{ "mountpoint",     OPTION_MOUNT },
 	{ "mp",             OPTION_MOUNT },
@@ -202,6 +210,42 @@ static void option_set_id(struct option_list *list, const struct option_row *row
 		              row->name, EXPORT_ANON_ID_DEFAULT);
 }
 
+/* Calls or megabytes a second; a mistake is told. */
+static bool option_rate(struct option_list *list, const struct option_row *row, const char *value,
+                        uint32_t *ret_rate)
+{
+	if (option_number(value, 0, row->max, ret_rate))
+		return true;
+	exports_error(list->parser,
+	              "'%.*s' is no limit for %s. Write a whole number of %s a second from 1 to"
+	              " %" PRIu32 ", or 0 for no limit.",
+	              EXPORTS_EXCERPT_BYTES_MAX, value, row->name,
+	              row->max == EXPORT_IOPS_MAX ? "calls" : "megabytes", row->max);
+	return false;
+}
+
+static void option_set_rate(struct option_list *list, const struct option_row *row,
+                            const char *value)
+{
+	(void) option_rate(list, row, value, (uint32_t *) ((char *) list->options + row->offset));
+}
+
+static void option_set_total(struct option_list *list, const struct option_row *row,
+                             const char *value)
+{
+	uint32_t *total = (uint32_t *) ((char *) list->spec + row->offset);
+	uint32_t rate;
+
+	if (!option_rate(list, row, value, &rate))
+		return;
+	if (*total && *total != rate)
+		return exports_error(list->parser,
+		                     "%s=%" PRIu32 ", but %s=%" PRIu32
+		                     " for the same directory before. Keep one of the two.",
+		                     row->name, rate, row->name, *total);
+	*total = rate;
+}
+
 static void option_set_fsid(struct option_list *list, const char *value)
 {
 	struct exports_parser *parser = list->parser;
@@ -269,7 +313,7 @@ static void option_check_sec(struct option_list *list, const char *value)
 
 static bool option_takes_value(const struct option_row *row)
 {
-	return row->kind == OPTION_ID || row->kind == OPTION_FSID || row->kind == OPTION_SEC;
+	return row->kind >= OPTION_ID && row->kind <= OPTION_SEC && row->kind != OPTION_MOUNT;
 }
 
 /* Is there a value if and only if @row takes one? */
@@ -297,6 +341,10 @@ static void option_apply(struct option_list *list, const struct option_row *row,
 		return option_set_flag(list, row);
 	case OPTION_ID:
 		return option_set_id(list, row, value);
+	case OPTION_RATE:
+		return option_set_rate(list, row, value);
+	case OPTION_TOTAL:
+		return option_set_total(list, row, value);
 	case OPTION_FSID:
 		return option_set_fsid(list, value);
 	case OPTION_MOUNT:

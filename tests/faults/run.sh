@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh NFSD - a server stopped under load, reloaded, refused its ring; subvolumes. In namespaces
-# and on file systems of its own.
+# run.sh NFSD - a server stopped under load, reloaded, with limits, refused its ring; subvolumes.
+# In namespaces and on file systems of its own.
 
 . tests/support/step.sh
 
@@ -40,6 +40,7 @@ try()
 
 try stop_under_load "$work/xfs"
 try reload "$work/xfs"
+try limits "$work/xfs"
 try no_ring "$work/xfs"
 try subvolumes "$work/btrfs/export"
 if grep -lE 'Sanitizer|runtime error|Assertion' "$work"/lodestore-faults.*/log; then

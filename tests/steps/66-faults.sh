@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 180
 #
-# The server stopped under load, reloaded, without io_uring, on subvolumes.
+# The server stopped under load, reloaded, with limits, without io_uring, on subvolumes.
 
 . tests/support/step.sh
 

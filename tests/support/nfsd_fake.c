@@ -9,6 +9,7 @@
 
 #include "nfsd/mounts.h"
 #include "nfsd/peers.h"
+#include "nfsd/rates.h"
 #include "vfs/base/log.h"
 
 static void tick(void *context)
@@ -51,7 +52,9 @@ static void server_open(struct nfsd_fake *fake, size_t buffer_bytes)
 	fake->server.replies = reply_cache_new(&limits);
 	fake->server.mounts = mounts_new();
 	fake->server.peers = peers_new(16, 16);
+	fake->server.rates = rates_new();
 	assert(fake->server.replies && fake->server.mounts && fake->server.peers);
+	assert(fake->server.rates);
 	fake->server.workers[0] = &fake->worker;
 	fake->server.worker_count = 1;
 }
@@ -114,6 +117,7 @@ void nfsd_fake_close(struct nfsd_fake *fake)
 	}
 	free(worker->conns);
 	peers_free(fake->server.peers);
+	rates_free(fake->server.rates);
 	mounts_free(fake->server.mounts);
 	reply_cache_free(fake->server.replies);
 	vfs_fake_free();

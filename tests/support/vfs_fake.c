@@ -15,6 +15,7 @@ struct vfs_fake_node vfs_fake_nodes[VFS_FAKE_NODES];
 struct vfs_fake_name vfs_fake_names[VFS_FAKE_NAMES];
 static struct vfs fake_vfs;
 static struct vfs_export fake_exports[2];
+static struct export_rate fake_rate;
 static bool as_caller;
 static uint8_t next_generation;
 static int (*fault_fn)(void *context, const char *function);
@@ -105,6 +106,7 @@ struct vfs *vfs_fake_new(void)
 	as_caller = false;
 	next_generation = 0;
 	for (uint32_t i = 0; i < 2; i++) {
+		fake_rate = (struct export_rate){ 0 };
 		fake_exports[i] = (struct vfs_export){ .id = i + 1, .fsid = 100 + i };
 		atomic_store(&fake_exports[i].serial, i + 1);
 	}
@@ -330,8 +332,21 @@ int vfs_export_access(struct vfs *vfs, struct vfs_export *export,
 	*ret_options = (struct export_options){ .read_only = export->id == 2,
 		                                .root_squash = export->id == 2,
 		                                .anon_uid = 65534,
-		                                .anon_gid = 65534 };
+		                                .anon_gid = 65534,
+		                                .rate = fake_rate };
 	return 0;
+}
+
+void vfs_fake_limit(const struct export_rate *rate)
+{
+	fake_rate = *rate;
+	atomic_fetch_add(&fake_exports[0].serial, 2); /* as a reload does */
+	atomic_fetch_add(&fake_exports[1].serial, 2);
+}
+
+uint32_t vfs_export_id(const struct vfs_export *export)
+{
+	return export->id;
 }
 
 uint32_t vfs_export_serial(const struct vfs_export *export)

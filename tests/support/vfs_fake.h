@@ -34,6 +34,9 @@ void vfs_fake_free(void);
 /* Before everything that can fail: 0, or the errno to fail with. NULL: nothing fails. */
 void vfs_fake_fault(int (*fault)(void *context, const char *function), void *context);
 
+/* A reload that changes what each client may do a second. */
+void vfs_fake_limit(const struct export_rate *rate);
+
 /* What the file system does for PREAD, PWRITE and FDATASYNC. */
 int vfs_fake_io(const struct ring_fake_call *call);
 

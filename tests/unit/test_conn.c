@@ -436,6 +436,90 @@ START_TEST(a_call_sent_again_after_its_reply_gets_the_same_reply)
 }
 END_TEST
 
+/* ---- limits ---- */
+
+static const struct export_rate one_call = { .iops = 1 }, no_limit;
+
+/* The first goes, the others would take seconds; what is free goes as well. */
+static void put_limited(struct client *client)
+{
+	vfs_fake_limit(&one_call);
+	for (uint32_t i = 0; i < 3; i++)
+		put_read(client, i, 1024);
+	put_read(client, 10, 511);
+	put_write(client, 11);
+	put_call(client, 12, NFSPROC3_GETATTR, NULL, 0);
+}
+
+static void lift_limit(void)
+{
+	ck_assert_uint_eq(t.clients[0].replies, 4);
+	ck_assert_uint_eq(conn_of(0)->call_count, 2);
+	conn_tick(conn_of(0));
+	ck_assert_uint_eq(conn_of(0)->call_count, 2); /* nothing has changed */
+	vfs_fake_limit(&no_limit);
+	conn_tick(conn_of(0));
+}
+
+START_TEST(calls_over_a_limit_wait_until_a_reload_lifts_it)
+{
+	struct client *client = connect_client();
+
+	put_limited(client);
+	run(lift_limit);
+	ck_assert_uint_eq(client->replies, 6);
+}
+END_TEST
+
+static void stop_limited(void)
+{
+	ck_assert_uint_eq(t.clients[0].replies, 4);
+	conn_stop(conn_of(0));
+}
+
+START_TEST(stopping_answers_calls_that_wait_for_their_turn)
+{
+	struct client *client = connect_client();
+
+	put_limited(client);
+	run(stop_limited);
+	ck_assert_uint_eq(client->replies, 6);
+	ck_assert_uint_eq(t.disk_count, 4); /* two reads, a write, its flush: not the others */
+}
+END_TEST
+
+static void put_remove(struct client *client, uint32_t xid)
+{
+	const uint32_t name[] = { htobe32(4), htobe32(0x6c696e6b) }; /* "link" */
+
+	put_call(client, xid, NFSPROC3_REMOVE, name, sizeof name);
+}
+
+static void lose_first(void)
+{
+	ck_assert_uint_eq(t.clients[0].replies, 1);
+	conn_close(conn_of(0), NULL);
+}
+
+static void resend_remove(void)
+{
+	put_remove(&t.clients[1], 77);
+	t.quiet = lose_first;
+}
+
+START_TEST(a_call_that_waits_on_a_lost_connection_is_answered_where_it_was_sent_again)
+{
+	struct client *first = connect_client(), *second = connect_client();
+
+	vfs_fake_limit(&one_call);
+	put_read(first, 1, 1024);
+	put_remove(first, 77);
+	run(resend_remove);
+	ck_assert_uint_eq(first->replies, 1);
+	ck_assert_uint_eq(second->replies, 1); /* NFS3ERR_JUKEBOX: once more, please */
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("conn");
@@ -453,6 +537,10 @@ int main(void)
 	tcase_add_test(tcase,
 	               a_call_sent_again_on_a_new_connection_runs_once_and_is_answered_there);
 	tcase_add_test(tcase, a_call_sent_again_after_its_reply_gets_the_same_reply);
+	tcase_add_test(tcase, calls_over_a_limit_wait_until_a_reload_lifts_it);
+	tcase_add_test(tcase, stopping_answers_calls_that_wait_for_their_turn);
+	tcase_add_test(tcase,
+	               a_call_that_waits_on_a_lost_connection_is_answered_where_it_was_sent_again);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }

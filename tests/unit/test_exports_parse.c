@@ -189,6 +189,21 @@ START_TEST(fsid_and_mountpoint_are_the_directorys)
 }
 END_TEST
 
+START_TEST(limits_are_of_a_host_and_of_the_directory)
+{
+	const struct export_spec *spec = parse_one("/srv -iops=100,total_mbps=7 a(mbps=100000) "
+	                                           "b(iops=0,total_mbps=7) c(iops=10000000)");
+
+	ck_assert_uint_eq(spec->rules[0].options.rate.iops, 100);
+	ck_assert_uint_eq(spec->rules[0].options.rate.mbps, EXPORT_MBPS_MAX);
+	ck_assert_uint_eq(spec->rules[1].options.rate.iops, 0); /* against the line's default */
+	ck_assert_uint_eq(spec->rules[1].options.rate.mbps, 0);
+	ck_assert_uint_eq(spec->rules[2].options.rate.iops, EXPORT_IOPS_MAX);
+	ck_assert_uint_eq(spec->total_rate.iops, 0);
+	ck_assert_uint_eq(spec->total_rate.mbps, 7);
+}
+END_TEST
+
 static const struct {
 	const char *text;
 	const char *report; /* how the first begins: severity, line, and what it is about */
@@ -245,6 +260,17 @@ static const struct {
 	  " example anonuid=65534" },
 	{ "/srv a(anongid=4294967295)", "f:1: '4294967295' is no id for anongid" },
 	{ "/srv a(anongid=1x)",       "f:1: '1x' is no id for anongid" },
+	{ "/srv a(iops)",             "f:1: 'iops' needs a value. Write iops=N" },
+	{ "\n/srv a(rw,iops=fast)",
+	  "f:2: 'fast' is no limit for iops. Write a whole number of calls a second from 1 to"
+	  " 10000000, or 0 for no limit" },
+	{ "/srv a(iops=10000001)",    "f:1: '10000001' is no limit for iops" },
+	{ "/srv a(mbps=1.5)",
+	  "f:1: '1.5' is no limit for mbps. Write a whole number of megabytes a second" },
+	{ "/srv a(mbps=-1)",          "f:1: '-1' is no limit for mbps" },
+	{ "/srv a(total_mbps=100001)", "f:1: '100001' is no limit for total_mbps" },
+	{ "/srv a(total_iops=1) b(total_iops=2)",
+	  "f:1: total_iops=2, but total_iops=1 for the same directory before. Keep one" },
 	{ "/srv a(fsid=0)",           "f:1: fsid=0 marks the root of NFSv4" },
 	{ "/srv a(fsid=root)",        "f:1: fsid=root marks the root of NFSv4" },
 	{ "/srv a(fsid=2147483648)",  "f:1: '2147483648' is no fsid" },
@@ -545,6 +571,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_good_line_is_understood_in_silence, 0, ARRAY_COUNT(lines));
 	tcase_add_loop_test(tcase, options_mean_what_they_say, 0, ARRAY_COUNT(option_lists));
 	tcase_add_test(tcase, defaults_count_for_the_hosts_that_do_not_say_otherwise);
+	tcase_add_test(tcase, limits_are_of_a_host_and_of_the_directory);
 	tcase_add_loop_test(tcase, fsid_and_mountpoint_are_the_directorys, 0,
 	                    ARRAY_COUNT(spec_options));
 	tcase_add_loop_test(tcase, a_mistake_is_told_once_with_its_line, 0, ARRAY_COUNT(mistakes));

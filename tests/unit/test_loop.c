@@ -341,6 +341,61 @@ START_TEST(the_time_of_a_turn_stands_still)
 }
 END_TEST
 
+/* ---- timers ---- */
+
+enum {
+	TIMERS = 5
+};
+
+static struct loop_timer timers[TIMERS];
+
+static void timer_run(struct loop_timer *timer)
+{
+	ck_assert_uint_ge(loop_now_ms(loop), timer->due_ms);
+	trace_add((char) ('0' + (timer - timers)));
+	if (timer == &timers[1])
+		loop_timer_clear(&timers[2]); /* due in the same turn, perhaps */
+	if (timer == &timers[3])
+		loop_stop(loop);
+}
+
+START_TEST(timers_run_in_the_order_in_which_they_are_due)
+{
+	static const unsigned due_ms[TIMERS] = { 30, 10, 11, 60, 60000 };
+	uint64_t start_ms = loop_now_ms(loop);
+
+	for (unsigned i = 0; i < TIMERS; i++) {
+		timers[i].run = timer_run;
+		list_node_init(&timers[i].node);
+		loop_timer_set(loop, &timers[i], start_ms + due_ms[i]);
+	}
+	ck_assert_int_eq(loop_run(loop), 0);
+	ck_assert_str_eq(trace, "103");
+	ck_assert_uint_ge(clock_ms() - start_ms, 60);
+	loop_timer_clear(&timers[4]);
+	loop_timer_clear(&timers[4]);
+}
+END_TEST
+
+static void timer_again(struct loop_timer *timer)
+{
+	trace_add('a');
+	if (strlen(trace) == 10)
+		loop_stop(loop);
+	else
+		loop_timer_set(loop, timer, loop_now_ms(loop));
+}
+
+START_TEST(a_timer_may_be_set_again_while_it_runs)
+{
+	timers[0].run = timer_again;
+	list_node_init(&timers[0].node);
+	loop_timer_set(loop, &timers[0], 0);
+	ck_assert_int_eq(loop_run(loop), 0);
+	ck_assert_str_eq(trace, "aaaaaaaaaa");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("loop");
@@ -357,6 +412,8 @@ int main(void)
 	tcase_add_test(tcase, a_stop_from_another_thread_wakes_the_loop);
 	tcase_add_test(tcase, a_loop_that_was_stopped_before_does_not_run);
 	tcase_add_test(tcase, the_time_of_a_turn_stands_still);
+	tcase_add_test(tcase, timers_run_in_the_order_in_which_they_are_due);
+	tcase_add_test(tcase, a_timer_may_be_set_again_while_it_runs);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }

@@ -33,6 +33,7 @@ struct loop {
 	atomic_bool stop;
 	atomic_uint callers; /* other threads inside loop_post() or loop_stop() */
 	struct loop_task *turn_end, **turn_end_last;
+	struct list_node timers; /* the next due first */
 	uint64_t now_ms, tick_at_ms;
 	void (*tick)(void *context);
 	void *context;
@@ -68,6 +69,7 @@ int loop_open(void (*tick)(void *context), void *context, struct loop **ret_loop
 	loop->tick = tick;
 	loop->context = context;
 	loop->turn_end_last = &loop->turn_end;
+	list_init(&loop->timers);
 	loop->wake_op.done = loop_woken;
 	loop->wake_fd = eventfd(0, EFD_CLOEXEC);
 	r = loop->wake_fd < 0 ? -errno : ring_open(LOOP_RING_ENTRIES, &loop->ring, reterr_hint);
@@ -106,6 +108,7 @@ struct loop *loop_close(struct loop *loop)
 {
 	if (!loop)
 		return NULL;
+	assert(list_empty(&loop->timers));
 	atomic_store(&loop->stop, true);
 	if (loop->ring)
 		loop_run_posted(loop); /* what was posted is run, at the latest now */
@@ -184,12 +187,59 @@ static void loop_run_turn_end(struct loop *loop)
 	}
 }
 
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t due_ms)
+{
+	struct list_node *before = loop->timers.prev;
+
+	assert(timer->run && !list_linked(&timer->node));
+	while (before != &loop->timers &&
+	       container_of(before, struct loop_timer, node)->due_ms > due_ms)
+		before = before->prev;
+	timer->due_ms = due_ms;
+	list_insert_between(&timer->node, before, before->next);
+}
+
+void loop_timer_clear(struct loop_timer *timer)
+{
+	if (list_linked(&timer->node))
+		list_remove(&timer->node);
+}
+
+/* When the first timer is due, or the tick. */
+static uint64_t loop_due_ms(const struct loop *loop)
+{
+	const struct list_node *first = list_first(&loop->timers);
+	uint64_t timer_ms = first ? container_of(first, struct loop_timer, node)->due_ms
+	                          : UINT64_MAX;
+
+	return timer_ms < loop->tick_at_ms ? timer_ms : loop->tick_at_ms;
+}
+
+/* Those that are set meanwhile and due at once wait for the next turn. */
+static void loop_run_timers(struct loop *loop)
+{
+	struct list_node due = LIST_INIT(due), *node;
+
+	while ((node = list_first(&loop->timers)) &&
+	       container_of(node, struct loop_timer, node)->due_ms <= loop->now_ms) {
+		list_remove(node);
+		list_add_tail(&due, node);
+	}
+	while ((node = list_pop(&due))) {
+		struct loop_timer *timer = container_of(node, struct loop_timer, node);
+
+		timer->run(timer); /* timer may be gone */
+	}
+}
+
 static unsigned loop_wait_ms(struct loop *loop)
 {
+	uint64_t due_ms = loop_due_ms(loop);
+
 	atomic_store(&loop->asleep, true);
 	if (atomic_load(&loop->posted) || atomic_load(&loop->stop))
 		return 0;
-	return loop->tick_at_ms > loop->now_ms ? (unsigned) (loop->tick_at_ms - loop->now_ms) : 0;
+	return due_ms > loop->now_ms ? (unsigned) (due_ms - loop->now_ms) : 0;
 }
 
 int loop_run(struct loop *loop)
@@ -201,6 +251,7 @@ int loop_run(struct loop *loop)
 		atomic_store(&loop->asleep, false);
 		loop->now_ms = clock_ms();
 		loop_run_posted(loop);
+		loop_run_timers(loop);
 		if (loop->now_ms >= loop->tick_at_ms) {
 			loop->tick_at_ms = loop->now_ms + LOOP_TICK_MS;
 			loop->tick(loop->context);
