@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""seeds.py - write the first inputs of the fuzz targets of rpcgen/ into corpus/TARGET/.
+"""seeds.py - write the first inputs of the fuzz targets into corpus/TARGET/.
 
 What fuzzing finds later is added by hand under a name that says what it was.
 """
@@ -234,8 +234,54 @@ def streams():
     return seeds
 
 
+def group_commits():
+    """Steps of fuzz_group_commit.c."""
+
+    def writes(*whom):
+        return bytes(who << 3 for who in whom)
+
+    turn, posted, flushed, failed, again = ([s, s | 8] for s in (2, 3, 4, 5, 6))
+    turns, answers = bytes(turn), bytes(posted)
+    good, bad = bytes(flushed[:1]), bytes(failed[:1])
+    return {
+        "one": writes(0) + turns + good,
+        "shared": writes(0, 2, 1, 31) + turns + good + answers,
+        "late": writes(0) + turns + writes(1, 2) + good + turns + writes(3) + good + answers,
+        "failed": writes(0, 1) + turns + writes(2, 3) + bad + answers + turns + good + answers,
+        "failed_twice": writes(4) + turns + writes(5) + bad + turns + bad + answers,
+        "again": bytes(again[1:]) + writes(0, 1, 2) + (turns + good + answers) * 3 + turns + bad,
+        "other_loop": writes(1) + turns[1:] + writes(0) + good + turns[:1] + turns[1:] + good,
+    }
+
+
+def reply_caches():
+    """Steps of fuzz_reply_cache.c, two bytes each, after the sizes of the two classes."""
+
+    def step(kind, *whom, detail=1):
+        return b"".join(bytes([who << 3 | kind, detail]) for who in whom)
+
+    begin, older, finish, forget, later = range(5)
+    return {
+        "once": b"\x33" + step(begin, 0) + step(finish, 0, detail=9) + step(begin, 0, 0),
+        "running": b"\x33" + step(begin, 1, 1) + step(older, 1) + step(finish, 1) + step(begin, 1),
+        "no_two_alike": b"\x88" + step(begin, *range(16)) + step(finish, *range(16), detail=16)
+        + step(begin, *range(16)),
+        "oldest_goes": b"\x22" + b"".join(step(begin, i) + step(finish, i) for i in (0, 2, 4, 6))
+        + step(begin, 6, 4, 0),
+        "all_running": b"\x12" + step(begin, 0, 2, 4, 1, 3) + step(finish, 0, 1, detail=3)
+        + step(begin, 4, 3),
+        "old": b"\x44" + step(begin, 0, 2, 4) + step(finish, 0, 2, 4) + step(later, 0, detail=41)
+        + step(begin, 2, 6),
+        "jukebox": b"\x11" + step(begin, 0) + step(forget, 0) + step(begin, 0) + step(finish, 0),
+        "too_long": b"\x11" + step(begin, 1) + step(finish, 1, detail=17) + step(begin, 1),
+        "no_room": b"\x00" + step(begin, 0, 1),
+    }
+
+
 def main():
+    write("group_commit", group_commits())
     write("handle", handles())
+    write("reply_cache", reply_caches())
     write("stream", streams())
     write("record", records())
     write("rpc_call", rpc_calls())
