@@ -52,6 +52,13 @@ class Disk:
             return (log.read().strip().splitlines() or ["it said nothing"])[-1]
 
 
+def make_durable(folder):
+    """A server that loses the very folder it exports would only not start again."""
+    opened = os.open(folder, os.O_RDONLY)
+    os.fsync(opened)
+    os.close(opened)
+
+
 class PoweredVolume:
     """A file system that is mounted from such a disk."""
 
@@ -65,7 +72,7 @@ class PoweredVolume:
         self._mount()
         self.export = os.path.join(self.path, "export")
         os.mkdir(self.export)
-        os.sync()
+        make_durable(self.export)
 
     def _make(self, mkfs):
         """mkfs wants a block device; that it is one with a volatile cache is the point."""
@@ -125,8 +132,9 @@ class ShutVolume(Volume):
 
     def __init__(self, kind, _):
         if kind not in CAN_BE_CUT:
-            raise NoDisk(f"and {kind} cannot be told to forget")
+            raise NoDisk(f"no disk that forgets, and {kind} cannot be told to forget by itself")
         super().__init__(kind, DISK_BYTES, False)
+        make_durable(self.export)
 
     def cut(self, server):
         server.kill()
