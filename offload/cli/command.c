@@ -19,10 +19,10 @@ int command_misused(const char *name, const char *format, ...)
 {
 	va_list args;
 
-	va_start(args, format);
 	fprintf(stderr, "lodestore %s: ", name);
+	va_start(args, format);
 	vfprintf(stderr, format, args);
-	fprintf(stderr, ". Try 'lodestore help %s'.\n", name);
 	va_end(args);
+	fprintf(stderr, " (see 'lodestore help %s')\n", name);
 	return COMMAND_USAGE;
 }

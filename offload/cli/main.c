@@ -5,15 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "offload/cli/arguments.h"
 #include "offload/cli/command.h"
 #include "vfs/base/cleanup.h"
 
 /* In the order in which the help shows them. */
+/* clang-format off */
 static const struct command *const commands[] = {
+	&clone_command,
+	&reserve_command,
+	&stat_command,
+	&checksum_command,
+	&punch_command,
+	&jobs_command,
+	&wait_command,
+	&cancel_command,
 	&check_config_command,
 	&reload_command,
 	&rehearse_command,
 };
+/* clang-format on */
 
 static const char help_head[] =
 	"Usage: lodestore COMMAND [OPTION]... [ARGUMENT]...\n"
@@ -24,7 +35,21 @@ static const char help_tail[] =
 	"  help [COMMAND]\n"
 	"      Show this text, or a command's part of it; --help does the same.\n"
 	"  --version\n"
-	"      Show the version.\n";
+	"      Show the version.\n"
+	"\n"
+	"A FILE is HOST:/path as hosts mount it ([ADDRESS]:/path for IPv6), or a path of this\n"
+	"machine, whose server is asked on its Unix socket. A JOB is a number, or HOST:NUMBER.\n"
+	"Commands that ask a server also take:\n"
+	"  --json         print one JSON object; lodestore(1) describes it\n"
+	"  --port N       the port of HOST (default 2049)\n"
+	"  --socket PATH  the socket on this machine (default " ARGUMENTS_SOCKET_DEFAULT ")\n"
+	"  --timeout N    seconds to go on asking a server that is lost meanwhile (default 300)\n"
+	"and those that begin a job:\n"
+	"  --wait         wait for its end, with its progress on a terminal: the default\n"
+	"  --no-wait      print the job's number and leave\n"
+	"\n"
+	"Exit status: 0 done; 1 refused or failed; 2 wrong usage; 3 the server cannot be reached;\n"
+	"130 Ctrl-C: the job goes on.\n";
 
 static const struct command *command_find(const char *name)
 {

@@ -1,6 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words for pytest."""
+"""Words for pytest, and a fresh pair of servers for every test."""
+
+import os
+import subprocess
+
+import pytest
+
+from native import Client
+from servers import port, sock, start_nfsd, start_offloadd, top
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "rate(bytes): copy_rate of the sidecar")
+
+
+@pytest.fixture(scope="module", name="shares")
+def fixture_shares():
+    return os.environ["OFFLOAD_KIND"] in ("xfs", "btrfs")
+
+
+@pytest.fixture(autouse=True)
+def fixture_servers(request):
+    """A fresh export and both programs; request.node.offloadd and .nfsd can be replaced."""
+    subprocess.run(["rm", "-rf", top + "/e", top + "/ro", top + "/state", top + "/conf"],
+                   check=True)
+    os.mkdir(top + "/e", 0o755)
+    os.mkdir(top + "/ro", 0o755)
+    with open(top + "/conf", "w", encoding="ascii") as conf:
+        conf.write(f"[nfsd]\nrpcbind = no\n[offload]\nsocket = {sock}\n")
+        marker = request.node.get_closest_marker("rate")
+        if marker:
+            conf.write(f"copy_rate = {marker.args[0]}\n")
+    with open(top + "/exports", "w", encoding="ascii") as exports:
+        exports.write(f"{top}/e 127.0.0.1(rw,no_root_squash) ::1(rw,no_root_squash)"
+                      " 10.0.0.2(ro) 10.0.0.3(rw)\n"
+                      f"{top}/ro 127.0.0.1(ro,no_root_squash)\n")
+    request.node.offloadd = start_offloadd()
+    request.node.nfsd = start_nfsd()
+    yield
+    for server in request.node.nfsd, request.node.offloadd:
+        if server:
+            server.end()
+
+
+@pytest.fixture(name="net")
+def fixture_net():
+    client = Client(("127.0.0.1", port))
+    yield client
+    client.close()

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lodestore-offloadd and nfsd's relay to it, on the file system that $OFFLOAD_DIR lies on.
-
-$OFFLOADD and $NFSD are the programs. Needs root.
-"""
+"""lodestore-offloadd and nfsd's relay to it, as servers.py starts them."""
 
 import os
 import signal
-import socket
 import struct
 import subprocess
 import threading
@@ -16,99 +12,7 @@ import pytest
 
 import native
 from native import Client, path
-
-MIB = 1 << 20
-top = os.environ["OFFLOAD_DIR"]
-port = int(os.environ.get("OFFLOAD_PORT", "32149"))
-sock = top + "/sock"
-
-
-class Server:
-    """One of the two programs."""
-
-    def __init__(self, program, *args):
-        self.log = open(f"{top}/{program}.log", "ab")
-        self.process = subprocess.Popen(
-            [os.environ[program], "--foreground", "--config", top + "/conf", "--exports",
-             top + "/exports", "--state-dir", top + "/state", *args], stderr=self.log)
-
-    def wait_for(self, connect):
-        for _ in range(500):
-            try:
-                return connect()
-            except OSError:
-                assert self.process.poll() is None, "the server has ended"
-                time.sleep(0.02)
-        raise TimeoutError
-
-    def end(self, how=signal.SIGTERM):
-        self.process.send_signal(how)
-        status = self.process.wait(20)
-        self.log.close()
-        assert how == signal.SIGKILL or status == 0
-
-
-def start_offloadd():
-    server = Server("OFFLOADD")
-    server.wait_for(lambda: Client(sock).close())
-    return server
-
-
-@pytest.fixture(scope="module", name="shares")
-def fixture_shares():
-    return os.environ["OFFLOAD_KIND"] in ("xfs", "btrfs")
-
-
-@pytest.fixture(autouse=True)
-def fixture_servers(request):
-    """A fresh export and both programs; request.node.offloadd can be replaced."""
-    subprocess.run(["rm", "-rf", top + "/e", top + "/ro", top + "/state", top + "/conf"],
-                   check=True)
-    os.mkdir(top + "/e", 0o755)
-    os.mkdir(top + "/ro", 0o755)
-    rate = getattr(request, "param", None)
-    with open(top + "/conf", "w", encoding="ascii") as conf:
-        conf.write(f"[nfsd]\nrpcbind = no\n[offload]\nsocket = {sock}\n")
-        marker = request.node.get_closest_marker("rate")
-        if marker or rate:
-            conf.write(f"copy_rate = {marker.args[0]}\n")
-    with open(top + "/exports", "w", encoding="ascii") as exports:
-        exports.write(f"{top}/e 127.0.0.1(rw,no_root_squash) 10.0.0.2(ro) 10.0.0.3(rw)\n"
-                      f"{top}/ro 127.0.0.1(ro,no_root_squash)\n")
-    request.node.offloadd = start_offloadd()
-    nfsd = Server("NFSD", "--listen", "127.0.0.1", "--port", str(port))
-    nfsd.wait_for(lambda: socket.create_connection(("127.0.0.1", port)).close())
-    yield
-    nfsd.end()
-    if request.node.offloadd:
-        request.node.offloadd.end()
-
-
-@pytest.fixture(name="net")
-def fixture_net():
-    client = Client(("127.0.0.1", port))
-    yield client
-    client.close()
-
-
-def file(name, folder="e"):
-    return path(f"{top}/{folder}/{name}")
-
-
-def make(name, size=16 * MIB, data=((1, 3),), folder="e"):
-    """A file of @size with data at (from, count) MiB."""
-    with open(f"{top}/{folder}/{name}", "wb") as made:
-        made.truncate(size)
-        for begin, count in data:
-            made.seek(begin * MIB)
-            made.write(os.urandom(count * MIB))
-        made.flush()
-        os.fsync(made.fileno())
-
-
-def content(name, folder="e"):
-    with open(f"{top}/{folder}/{name}", "rb") as opened:
-        return opened.read()
+from servers import MIB, content, file, make, port, sock, start_offloadd, top
 
 
 def test_null_is_answered(net):
