@@ -216,11 +216,20 @@ static bool call_is_new(struct call *call, enum reply_class class, uint32_t mess
 	}
 }
 
+static int call_decode(struct call *call)
+{
+	int (*decode)(struct call * call) = call->proc->decode ? call->proc->decode
+	                                                       : call->program->decode;
+
+	return decode ? decode(call) : 0;
+}
+
 static void call_route(struct call *call, uint32_t message_bytes)
 {
 	const struct program *program;
 	const struct proc *proc;
 	uint32_t low, high;
+	int r;
 
 	program = program_find(call, &low, &high);
 	if (!program) {
@@ -239,8 +248,9 @@ static void call_route(struct call *call, uint32_t message_bytes)
 		call_refuse_auth(call);
 		return;
 	}
-	if (program->decode && program->decode(call) < 0) {
-		call_refuse_accepted(call, GARBAGE_ARGS);
+	r = call_decode(call);
+	if (r < 0) {
+		call_refuse_accepted(call, r == -ENOSYS ? PROC_UNAVAIL : GARBAGE_ARGS);
 		return;
 	}
 	if (!call_reply_get(call,
@@ -264,8 +274,10 @@ static void call_route(struct call *call, uint32_t message_bytes)
  * when. */
 static int call_prepare(struct call *call)
 {
-	int r = call->program->prepare ? call->program->prepare(call) : 0;
+	int r = 0;
 
+	if (call->program->prepare && !(call->proc->flags & PROC_ELSEWHERE))
+		r = call->program->prepare(call);
 	if (r == 0 && !call->admitted && throttle_applies(call))
 		return -EINPROGRESS;
 	return r;
@@ -353,7 +365,10 @@ static void call_pool_done(struct pool_job *job)
 void call_fail(struct call *call, int error)
 {
 	call_out_reset(call);
-	call->program->failed(call, error);
+	if (call->proc->failed)
+		call->proc->failed(call, error);
+	else
+		call->program->failed(call, error);
 	call_finish(call);
 }
 

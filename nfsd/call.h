@@ -18,6 +18,7 @@
 #include "nfsd/server.h"
 #include "rpcgen/nfs3_args.h"
 #include "rpcgen/rpc_call.h"
+#include "rpcgen/vaai.h"
 #include "rpcgen/xdr_cursor.h"
 #include "vfs/io/buffer.h"
 #include "vfs/io/pool.h"
@@ -45,6 +46,7 @@ struct call {
 	int result;    /* of the pool's work */
 
 	union nfs3_args args;
+	struct vaai_call vaai;         /* procedure 22 of NFS */
 	struct vfs_file *file, *file2; /* of the first and second handle */
 	struct vfs_caller caller;      /* after squashing */
 	struct export_options options;

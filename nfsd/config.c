@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rpcgen/vaai.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/conf.h"
 #include "vfs/base/file_text.h"
@@ -34,6 +35,8 @@ static const struct conf_key config_keys[] = {
 	  KEY(pool_threads), 1, 256, 16, NULL, NULL, "threads" },
 	{ "nfsd", "rpcbind", CONF_BOOLEAN, KEY(rpcbind), 0, 1, 1, NULL, NULL, NULL },
 	{ "nfsd", "log_level", CONF_TEXT, KEY(log_level), 0, 0, 0, "info", NULL, NULL },
+	{ "nfsd", "offload_dialects", CONF_TEXT,
+	  KEY(offload_dialects_text), 0, 0, 0, "opensds,qnap", NULL, NULL },
 	{ "limits", "open_files", CONF_NUMBER,
 	  KEY(open_files), 64, 1048576, 8192, NULL, NULL, "files" },
 	{ "limits", "buffer_bytes", CONF_SIZE,
@@ -225,9 +228,41 @@ static int config_apply_line(struct config *config, const struct command_line *l
 	return 0;
 }
 
+/* Whose plug-ins speak them: docs/vaai.md. */
+static unsigned config_dialect(const char *word)
+{
+	if (strcmp(word, "opensds") == 0)
+		return VAAI_DIALECT_O;
+	return strcmp(word, "qnap") == 0 ? VAAI_DIALECT_Q : 0;
+}
+
+static int config_dialects(struct config *config)
+{
+	AUTO(free_ptr) char *words = strdup(config->offload_dialects_text);
+	char *rest, *word;
+
+	config->offload_dialects = 0;
+	if (!words)
+		return -ENOMEM;
+	if (strcmp(words, "none") == 0)
+		return 0;
+	for (word = strtok_r(words, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
+		if (!config_dialect(word)) {
+			log_always(LOG_LEVEL_ERROR,
+			           "'%s' is no valid value for 'offload_dialects'. Write opensds,"
+			           " qnap, both with a comma between them, or none",
+			           word);
+			return -EINVAL;
+		}
+		config->offload_dialects |= config_dialect(word);
+	}
+	return 0;
+}
+
 static int config_check(struct config *config)
 {
 	enum log_level level;
+	int r;
 
 	if (log_level_parse(config->log_level, &level) < 0) {
 		log_always(LOG_LEVEL_ERROR,
@@ -237,6 +272,9 @@ static int config_check(struct config *config)
 		return -EINVAL;
 	}
 	log_level_set(level);
+	r = config_dialects(config);
+	if (r < 0)
+		return r;
 	if (config->export_line_count && config->exports_file) {
 		log_always(LOG_LEVEL_ERROR, "--export and --exports exclude each other. Use one");
 		return -EINVAL;

@@ -21,6 +21,8 @@ struct config {
 	uint64_t port, workers, pool_threads;
 	bool rpcbind;
 	char *log_level;
+	char *offload_dialects_text;
+	unsigned offload_dialects; /* set of enum vaai_dialect */
 
 	/* [limits] */
 	uint64_t open_files, buffer_bytes;

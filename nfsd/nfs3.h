@@ -86,3 +86,6 @@ int nfs3_fsinfo(struct call *call);
 int nfs3_pathconf(struct call *call);
 int nfs3_commit_prepare(struct call *call);
 void nfs3_commit(struct call *call);
+int nfs3_vaai_decode(struct call *call);
+void nfs3_vaai(struct call *call);
+void nfs3_vaai_failed(struct call *call, int error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The procedures of NFS version 3 (RFC 1813 section 3.3): how each runs, what its failure carries.
+ * And one that is not in the RFC, behind them.
  */
 #include "nfsd/nfs3.h"
 
@@ -46,6 +47,9 @@ static const struct proc nfs3_procs[] = {
 	INLINE(FSINFO, 0, FAIL_ATTR, nfs3_fsinfo),
 	INLINE(PATHCONF, 0, FAIL_ATTR, nfs3_pathconf),
 	RING(COMMIT, PROC_COUNTED, FAIL_WCC, NULL, nfs3_commit_prepare, nfs3_commit),
+	[VAAI_PROCEDURE] = { .name = "VAAI", .kind = CALL_RING, .flags = PROC_ELSEWHERE,
+			     .start = nfs3_vaai, .decode = nfs3_vaai_decode,
+			     .failed = nfs3_vaai_failed },
 };
 /* clang-format on */
 

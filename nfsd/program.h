@@ -20,6 +20,7 @@ enum {
 	PROC_ONCE_NAMES = 1 << 2, /* not to be run twice: REPLY_CLASS_NAMESPACE */
 	PROC_ONCE_WRITE = 1 << 3, /* not to be run twice: REPLY_CLASS_WRITE */
 	PROC_COUNTED = 1 << 4,    /* an export's limits count it (throttle.h) */
+	PROC_ELSEWHERE = 1 << 5,  /* another process does it: program->prepare() is skipped */
 };
 
 /* What an unsuccessful result carries behind its status (RFC 1813: the resfail of each). */
@@ -43,6 +44,9 @@ struct proc {
 	int (*run)(struct call *call);
 	/* CALL_RING: start I/O; ends in call_finish(). */
 	void (*start)(struct call *call);
+	/* As the program's; NULL: those. */
+	int (*decode)(struct call *call);
+	void (*failed)(struct call *call, int error);
 };
 
 /* What a listening socket is for. */
@@ -58,7 +62,7 @@ struct program {
 	uint32_t proc_count;
 	/* Turn a failure of run() into results at call->out, or an accept_stat but SUCCESS. */
 	void (*failed)(struct call *call, int error);
-	/* Decode call->rpc.args first: 0, or -EBADMSG: GARBAGE_ARGS. NULL: run() does. */
+	/* Decode call->rpc.args: 0, -EBADMSG GARBAGE_ARGS, -ENOSYS PROC_UNAVAIL. NULL: no need. */
 	int (*decode)(struct call *call);
 	/* Common to all procedures with a handle, before run(): 0, -EAGAIN, or a failure. NULL:
 	 * nothing. */

@@ -3,7 +3,8 @@
  * relay.c - a relayed call's life:
  *
  *     relay_start      on its worker: the message is put together, handed to the thread
- *     relay_run        the thread: connects, sends, receives; or the deadline passes
+ *     relay_run        the thread: waits its turn, connects, sends, receives; or the deadline
+ *                      passes
  *     relay_finished   on its worker again: results into the reply; call_finish()
  */
 #include "nfsd/relay.h"
@@ -30,8 +31,14 @@
 #include "vfs/base/log.h"
 
 enum {
-	CALLS_MAX = 128,    /* with the sidecar at once; more are refused */
+	CALLS_MAX = 256,    /* with the sidecar at once; more wait */
+	QUEUE_MAX = 4096,   /* here in all; more are refused */
 	DEADLINE_MS = 5000, /* beyond the wait that the call asks for */
+	/* A plug-in gives up after 60 s. What changes files is waited for long: to call it refused
+	 * and find it done later would have two write the same file. */
+	DEADLINE_ASK_MS = 10000,
+	DEADLINE_CHANGE_MS = 50000,
+	RETRY_MS = 20, /* the sidecar's listening queue was full */
 	MS_PER_S = 1000,
 	ARGS_BYTES_MAX = 4096,
 	/* Mark, header with AUTH_NONE, envelope, arguments. */
@@ -66,7 +73,11 @@ struct relay {
 	struct list_node fresh; /* under lock: not seen by the thread yet */
 	unsigned count;         /* under lock: with us in all */
 	bool stop;              /* under lock */
-	bool is_down;           /* the thread's */
+	/* The thread's: */
+	struct list_node queued, mine; /* without and with a connection to the sidecar */
+	unsigned mine_count;
+	bool retry;
+	bool is_down;
 };
 
 static void relay_finished(struct loop_task *task);
@@ -87,6 +98,11 @@ static void relayed_free(struct relayed *relayed)
 }
 
 /* ---- on the worker: beginning ---- */
+
+static bool is_native(const struct call *call)
+{
+	return call->program == &offload_program;
+}
 
 /* Where a call says how long it waits, it says so last. */
 static uint32_t wait_s_of(const struct call *call)
@@ -110,6 +126,23 @@ static uint32_t wait_s_of(const struct call *call)
 	default:
 		return 0;
 	}
+}
+
+static uint64_t deadline_ms_of(const struct call *call)
+{
+	if (is_native(call))
+		return DEADLINE_MS + (uint64_t) wait_s_of(call) * MS_PER_S;
+	switch (call->vaai.ask) {
+	case VAAI_CLONE:
+	case VAAI_RESERVE:
+	case VAAI_ABORT:
+		return DEADLINE_CHANGE_MS;
+	case VAAI_SUPPORT:
+	case VAAI_STAT:
+	case VAAI_PROGRESS:
+		break;
+	}
+	return DEADLINE_ASK_MS;
 }
 
 static void put_envelope(struct xdr_out *out, const struct call *call)
@@ -137,12 +170,15 @@ static void put_message(struct relayed *relayed, const struct call *call)
 	xdr_put_u32(&out, RPC_VERSION);
 	xdr_put_u32(&out, OFFLOAD_RELAY_PROGRAM);
 	xdr_put_u32(&out, OFFLOAD_RELAY_V1);
-	xdr_put_u32(&out, call->rpc.procedure);
+	xdr_put_u32(&out, is_native(call) ? call->rpc.procedure : OFFLOAD_RELAY_VAAI);
 	for (unsigned i = 0; i < 4; i++)
 		xdr_put_u32(&out, 0); /* AUTH_NONE twice: who we are the socket tells */
 	put_envelope(&out, call);
-	xdr_put_fixed(&out, call->rpc.args, call->rpc.args_bytes);
-	assert(!out.failed); /* relay_decode() */
+	if (is_native(call))
+		xdr_put_fixed(&out, call->rpc.args, call->rpc.args_bytes);
+	else
+		xdr_put_opaque(&out, call->rpc.args, call->rpc.args_bytes);
+	assert(!out.failed); /* relay_decode(), VAAI_ARGS_BYTES_MAX */
 	bytes = (uint32_t) (out.at - relayed->message) - RPC_RECORD_MARK_BYTES;
 	rpc_record_mark(relayed->message, bytes);
 	relayed->message_bytes = RPC_RECORD_MARK_BYTES + bytes;
@@ -157,7 +193,7 @@ static int relay_submit(struct relay *relay, struct relayed *relayed)
 	pthread_mutex_lock(&relay->lock);
 	if (relay->stop)
 		r = -ESHUTDOWN;
-	else if (relay->count == CALLS_MAX)
+	else if (relay->count == QUEUE_MAX)
 		r = -EBUSY;
 	if (r == 0) {
 		relay->count++;
@@ -169,7 +205,7 @@ static int relay_submit(struct relay *relay, struct relayed *relayed)
 	return r;
 }
 
-static void relay_start(struct call *call)
+void relay_start(struct call *call)
 {
 	struct relay *relay = call->worker->server->relay;
 	struct relayed *relayed;
@@ -189,7 +225,7 @@ static void relay_start(struct call *call)
 	relayed->call = call;
 	relayed->task.run = relay_finished;
 	relayed->fd = -EBADF;
-	relayed->deadline_ms = now_ms() + DEADLINE_MS + (uint64_t) wait_s_of(call) * MS_PER_S;
+	relayed->deadline_ms = now_ms() + deadline_ms_of(call);
 	put_message(relayed, call);
 	r = relay_submit(relay, relayed);
 	if (r < 0) {
@@ -219,6 +255,8 @@ static void relayed_end(struct relay *relay, struct relayed *relayed, int error)
 {
 	relayed->error = error;
 	list_remove(&relayed->node);
+	if (relayed->fd >= 0)
+		relay->mine_count--;
 	close_fd(&relayed->fd);
 	relayed->fd = -EBADF; /* the number may be another's from now on */
 	relay_say(relay, error);
@@ -316,35 +354,65 @@ static void relayed_step(struct relay *relay, struct relayed *relayed, short eve
 }
 
 /* Take over what workers have handed in; true: the end. */
-static bool relay_take(struct relay *relay, struct list_node *mine)
+static bool relay_take(struct relay *relay)
 {
-	struct list_node fresh = LIST_INIT(fresh), *node;
 	uint64_t count;
 	bool stop;
 
 	(void) !read(relay->wake_fd, &count, sizeof count);
 	pthread_mutex_lock(&relay->lock);
-	list_splice(&fresh, &relay->fresh);
+	list_splice(&relay->queued, &relay->fresh);
 	stop = relay->stop;
 	pthread_mutex_unlock(&relay->lock);
-	while ((node = list_pop(&fresh))) {
-		struct relayed *relayed = container_of(node, struct relayed, node);
-		int r = stop ? -ESHUTDOWN : relayed_connect(relay, relayed);
-
-		list_add_tail(mine, node);
-		if (r < 0)
-			relayed_end(relay, relayed, r);
-	}
 	return stop;
 }
 
-static int relay_poll(const struct relay *relay, const struct list_node *mine, struct pollfd *set)
+/* Whose turn it is goes to the sidecar. */
+static void relay_admit(struct relay *relay)
 {
-	uint64_t now = now_ms(), first = UINT64_MAX;
+	relay->retry = false;
+	while (relay->mine_count < CALLS_MAX && !list_empty(&relay->queued)) {
+		struct relayed *relayed = container_of(relay->queued.next, struct relayed, node);
+		int r = relayed_connect(relay, relayed);
+
+		if (r == -EAGAIN) {
+			close_fd(&relayed->fd);
+			relayed->fd = -EBADF;
+			relay->retry = true;
+			return;
+		}
+		if (relayed->fd >= 0)
+			relay->mine_count++;
+		list_remove(&relayed->node);
+		list_add_tail(&relay->mine, &relayed->node);
+		if (r < 0)
+			relayed_end(relay, relayed, r);
+	}
+}
+
+/* The deadlines of those that wait here; the first one still to come. */
+static uint64_t relay_expire(struct relay *relay)
+{
+	uint64_t now = now_ms(), first = relay->retry ? now + RETRY_MS : UINT64_MAX;
+
+	list_for_each_safe (node, &relay->queued) {
+		struct relayed *relayed = container_of(node, struct relayed, node);
+
+		if (now >= relayed->deadline_ms)
+			relayed_end(relay, relayed, -ETIMEDOUT);
+		else if (relayed->deadline_ms < first)
+			first = relayed->deadline_ms;
+	}
+	return first;
+}
+
+static int relay_poll(const struct relay *relay, uint64_t first, struct pollfd *set)
+{
+	uint64_t now = now_ms();
 	nfds_t count = 0;
 
 	set[count++] = (struct pollfd){ .fd = relay->wake_fd, .events = POLLIN };
-	list_for_each (node, mine) {
+	list_for_each (node, &relay->mine) {
 		struct relayed *relayed = container_of(node, struct relayed, node);
 		bool sends = relayed->sent_bytes < relayed->message_bytes;
 
@@ -359,29 +427,47 @@ static void *relay_run(void *arg)
 {
 	static struct pollfd set[CALLS_MAX + 1];
 	struct relay *relay = arg;
-	struct list_node mine = LIST_INIT(mine);
 	bool stop = false;
 
 	pthread_setname_np(pthread_self(), "relay");
 	while (!stop) {
 		unsigned i = 1;
-		int ready = relay_poll(relay, &mine, set);
+		int ready = relay_poll(relay, relay_expire(relay), set);
 
-		list_for_each_safe (node, &mine) {
+		list_for_each_safe (node, &relay->mine) {
 			short events = ready > 0 ? set[i].revents : 0;
 
 			i++;
 			relayed_step(relay, container_of(node, struct relayed, node), events,
 			             now_ms());
 		}
-		stop = relay_take(relay, &mine);
+		stop = relay_take(relay);
+		if (!stop)
+			relay_admit(relay);
 	}
-	list_for_each_safe (node, &mine)
+	list_splice(&relay->mine, &relay->queued);
+	list_for_each_safe (node, &relay->mine)
 		relayed_end(relay, container_of(node, struct relayed, node), -ESHUTDOWN);
 	return NULL;
 }
 
 /* ---- on the worker: ending ---- */
+
+/* Procedure 22's results come in an opaque; nothing else can be made of them. */
+static int put_results(struct call *call, const struct relayed *relayed)
+{
+	struct xdr_in in = xdr_in(relayed->results.bytes, relayed->results.count);
+	struct xdr_view results = relayed->results;
+
+	call->accept_stat = relayed->accept_stat;
+	if (!is_native(call)) {
+		results = xdr_get_opaque(&in, VAAI_RESULT_BYTES_MAX);
+		if (relayed->accept_stat != SUCCESS || !xdr_in_done(&in))
+			return -EPROTO;
+	}
+	xdr_put_fixed(&call->out, results.bytes, results.count);
+	return 0;
+}
 
 static void relay_finished(struct loop_task *task)
 {
@@ -389,9 +475,8 @@ static void relay_finished(struct loop_task *task)
 	struct call *call = relayed->call;
 	int error = relayed->error;
 
-	call->accept_stat = relayed->accept_stat;
 	if (error == 0)
-		xdr_put_fixed(&call->out, relayed->results.bytes, relayed->results.count);
+		error = put_results(call, relayed);
 	relayed_free(relayed);
 	if (error < 0)
 		call_fail(call, error);
@@ -441,6 +526,8 @@ int relay_open(const char *socket_path, struct relay **ret_relay)
 		return -ENOMEM;
 	pthread_mutex_init(&relay->lock, NULL);
 	list_init(&relay->fresh);
+	list_init(&relay->queued);
+	list_init(&relay->mine);
 	relay->socket_path = strdup(socket_path);
 	relay->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = !relay->socket_path ? -ENOMEM : relay->wake_fd < 0 ? -errno : 0;

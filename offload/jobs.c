@@ -393,7 +393,8 @@ int jobs_get(struct jobs *jobs, uint64_t id, struct job_record *ret_record)
 	return job ? 0 : -OFFLOAD_ENOJOB;
 }
 
-int jobs_find(struct jobs *jobs, const struct job_file *file, struct job_record *ret_record)
+int jobs_find(struct jobs *jobs, const struct job_file *file, unsigned kinds,
+              struct job_record *ret_record)
 {
 	int r = -OFFLOAD_ENOJOB;
 
@@ -401,7 +402,7 @@ int jobs_find(struct jobs *jobs, const struct job_file *file, struct job_record 
 	for (struct list_node *node = jobs->all.prev; node != &jobs->all; node = node->prev) {
 		struct job *job = container_of(node, struct job, node);
 
-		if (!job_is_for(&job->record, file))
+		if (!(kinds & 1u << job->record.kind) || !job_is_for(&job->record, file))
 			continue;
 		job_copy(job, ret_record);
 		r = 0;

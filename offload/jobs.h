@@ -54,7 +54,13 @@ int jobs_begin(struct jobs *jobs, const struct job_record *wanted, uint64_t *ret
 
 /* As it is now. -OFFLOAD_ENOJOB. */
 int jobs_get(struct jobs *jobs, uint64_t id, struct job_record *ret_record);
-int jobs_find(struct jobs *jobs, const struct job_file *file, struct job_record *ret_record);
+
+/* The latest of these kinds (bits 1 << offload_kind) for the file. -OFFLOAD_ENOJOB. */
+enum {
+	JOBS_ALL_KINDS = -1
+};
+int jobs_find(struct jobs *jobs, const struct job_file *file, unsigned kinds,
+              struct job_record *ret_record);
 
 /* The next one behind @after_id. -OFFLOAD_ENOJOB. */
 int jobs_next(struct jobs *jobs, uint64_t after_id, struct job_record *ret_record);

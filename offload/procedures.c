@@ -12,6 +12,25 @@
 #include "offload/status.h"
 #include "vfs/base/cleanup.h"
 
+enum {
+	MS_PER_S = 1000
+};
+
+offload_file service_file(const struct xdr_view *handle, const struct xdr_view *name)
+{
+	offload_handle dir = { handle->count, (char *) (uintptr_t) handle->bytes };
+	offload_file file = { .kind = name ? OFFLOAD_FILE_BELOW : OFFLOAD_FILE_HANDLE };
+
+	if (name) {
+		file.offload_file_u.below.dir = dir;
+		file.offload_file_u.below.path = (offload_path){ name->count,
+			                                         (char *) (uintptr_t) name->bytes };
+	} else {
+		file.offload_file_u.handle = dir;
+	}
+	return file;
+}
+
 static void refuse_job(struct request *request, int error, const char *what)
 {
 	char text[JOB_TEXT_BYTES];
@@ -74,49 +93,41 @@ static void serve_support(struct request *request)
 	target_done(&target);
 }
 
-static int file_usage(struct vfs_file *file, struct vfs_usage *ret_usage)
+static void send_stat(SVCXPRT *connection, int error, const struct vfs_usage *usage)
 {
-	int r;
+	char text[JOB_TEXT_BYTES];
+	offload_stat_result result = { 0 };
 
-	if (!file)
-		return -ENOENT;
-	if (vfs_file_type(file) != VFS_REGULAR)
-		return -OFFLOAD_ENOTFILE;
-	r = vfs_file_need(file, VFS_OPEN_READ);
-	return r < 0 ? r : vfs_usage(vfs_file_fd(file), ret_usage);
+	if (error < 0)
+		answer_refusal(error, "", text, &result.status, &result.offload_stat_result_u.text);
+	else
+		result.offload_stat_result_u.stat = (offload_stat){
+			.total_bytes = usage->total_bytes,
+			.allocated_bytes = usage->allocated_bytes,
+			.unique_bytes = usage->unique_bytes,
+			.extents = usage->extents,
+			.knows_shared = usage->knows_shared,
+		};
+	(void) svc_sendreply(connection, (xdrproc_t) xdr_offload_stat_result, &result);
+}
+
+static void send_measured(SVCXPRT *connection, const struct service_measure *done)
+{
+	send_stat(connection, done->measure.error, &done->measure.usage);
 }
 
 static void serve_stat(struct request *request)
 {
-	char text[JOB_TEXT_BYTES];
-	offload_stat_result result = { 0 };
-	struct vfs_usage usage;
-	struct target target;
-	int r;
+	int r = service_measure(request, &request->args.file, send_measured, NULL);
 
-	r = target_resolve(request->settings->vfs, &request->caller, &request->args.file,
-	                   TARGET_LOOK, &target);
-	if (r == 0)
-		r = file_usage(target.file, &usage);
 	if (r < 0)
-		answer_refusal(r, "", text, &result.status, &result.offload_stat_result_u.text);
-	else
-		result.offload_stat_result_u.stat = (offload_stat){
-			.total_bytes = usage.total_bytes,
-			.allocated_bytes = usage.allocated_bytes,
-			.unique_bytes = usage.unique_bytes,
-			.extents = usage.extents,
-			.knows_shared = usage.knows_shared,
-		};
-	service_send(request, (xdrproc_t) xdr_offload_stat_result, &result);
-	target_done(&target);
+		send_stat(request->connection, r, NULL);
 }
 
 /* ---- what begins a job ---- */
 
-/* The file, into @ret_file: 0 or what target_resolve() says. */
-static int take(struct request *request, const offload_file *named, enum target_use use,
-                struct job_file *ret_file)
+int service_take(struct request *request, const offload_file *named, enum target_use use,
+                 struct job_file *ret_file)
 {
 	struct target target;
 	int r;
@@ -132,18 +143,49 @@ static int take(struct request *request, const offload_file *named, enum target_
 	return r;
 }
 
+int service_begin(struct request *request, uint64_t *ret_id)
+{
+	request->record.host = request->caller.address;
+	return jobs_begin(request->settings->jobs, &request->record, ret_id);
+}
+
+static void send_job(SVCXPRT *connection, const struct service_wait *wait,
+                     struct job_record *record)
+{
+	static char expired[] = "the job's result has expired";
+	offload_job_result result = { .status = OFFLOAD_OK };
+
+	if (record) {
+		answer_job(record, jobs_now_ms(), &result.offload_job_result_u.job);
+	} else {
+		result.status = OFFLOAD_ERR_NO_JOB;
+		result.offload_job_result_u.text = (offload_text){ sizeof expired - 1, expired };
+	}
+	(void) svc_sendreply(connection, (xdrproc_t) xdr_offload_job_result, &result);
+}
+
+/* Answer with the job when it has ended, or after @wait_s. */
+static void answer_job_after(struct request *request, uint64_t id, uint32_t wait_s)
+{
+	struct service_wait wait = {
+		.job_id = id,
+		.wait_ms = (wait_s < OFFLOAD_WAIT_S_MAX ? wait_s : OFFLOAD_WAIT_S_MAX) * MS_PER_S,
+		.answer = send_job,
+	};
+
+	service_wait(request, &wait);
+}
+
 static void begin(struct request *request, uint32_t wait_s)
 {
 	uint64_t id;
-	int r;
+	int r = service_begin(request, &id);
 
-	request->record.host = request->caller.address;
-	r = jobs_begin(request->settings->jobs, &request->record, &id);
 	if (r < 0)
 		refuse_job(request, r,
 		           r == -ENOSPC || r == -EDQUOT ? "the server's state directory" : "");
 	else
-		service_answer_job(request, id, wait_s);
+		answer_job_after(request, id, wait_s);
 }
 
 static void serve_clone(struct request *request)
@@ -156,10 +198,10 @@ static void serve_clone(struct request *request)
 		return refuse_job(request, -EINVAL, "flags");
 	request->record.kind = OFFLOAD_KIND_CLONE;
 	request->record.flags = args->flags;
-	r = take(request, &args->source, TARGET_READ, &request->record.source);
+	r = service_take(request, &args->source, TARGET_READ, &request->record.source);
 	if (r < 0)
 		return refuse_job(request, r, "source");
-	r = take(request, &args->destination, TARGET_MAKE, &request->record.destination);
+	r = service_take(request, &args->destination, TARGET_MAKE, &request->record.destination);
 	if (r < 0)
 		return refuse_job(request, r, "destination");
 	begin(request, args->wait_s);
@@ -174,7 +216,7 @@ static void serve_reserve(struct request *request)
 		return refuse_job(request, -EINVAL, "bytes");
 	request->record.kind = OFFLOAD_KIND_RESERVE;
 	request->record.reserve_bytes = args->bytes;
-	r = take(request, &args->file, TARGET_WRITE, &request->record.source);
+	r = service_take(request, &args->file, TARGET_WRITE, &request->record.source);
 	if (r < 0)
 		return refuse_job(request, r, "");
 	begin(request, args->wait_s);
@@ -186,7 +228,7 @@ static void serve_checksum(struct request *request)
 	int r;
 
 	request->record.kind = OFFLOAD_KIND_CHECKSUM;
-	r = take(request, &args->file, TARGET_READ, &request->record.source);
+	r = service_take(request, &args->file, TARGET_READ, &request->record.source);
 	if (r < 0)
 		return refuse_job(request, r, "");
 	begin(request, args->wait_s);
@@ -201,7 +243,7 @@ static void serve_punch(struct request *request)
 		return refuse_job(request, -EINVAL, "flags");
 	request->record.kind = OFFLOAD_KIND_PUNCH;
 	request->record.flags = args->flags;
-	r = take(request, &args->file, TARGET_WRITE, &request->record.source);
+	r = service_take(request, &args->file, TARGET_WRITE, &request->record.source);
 	if (r < 0)
 		return refuse_job(request, r, "");
 	if (request->record.source.dir.count == 0)
@@ -211,28 +253,38 @@ static void serve_punch(struct request *request)
 
 /* ---- what asks for jobs ---- */
 
-static int find_job(struct request *request, const offload_which *which, bool write)
+/* The job in request->record: may the caller know of it, and (@write) stop it? */
+static int check_job(struct request *request, bool write)
 {
-	struct jobs *jobs = request->settings->jobs;
+	struct vfs *vfs = request->settings->vfs;
+
+	if (!target_job_allowed(vfs, &request->caller, &request->record, false))
+		return -OFFLOAD_ENOJOB; /* nothing is told to strangers */
+	if (write && !target_job_allowed(vfs, &request->caller, &request->record, true))
+		return -EACCES;
+	return 0;
+}
+
+int service_find(struct request *request, const offload_file *named, unsigned kinds, bool write)
+{
 	struct target target;
 	int r;
 
-	if (which->kind == OFFLOAD_WHICH_ID) {
-		r = jobs_get(jobs, which->offload_which_u.id, &request->record);
-	} else {
-		r = target_resolve(request->settings->vfs, &request->caller,
-		                   &which->offload_which_u.file, TARGET_LOOK, &target);
-		if (r == 0)
-			r = jobs_find(jobs, &target.where, &request->record);
-		target_done(&target);
-	}
-	if (r == 0 &&
-	    !target_job_allowed(request->settings->vfs, &request->caller, &request->record, false))
-		r = -OFFLOAD_ENOJOB; /* nothing is told to strangers */
-	if (r == 0 && write &&
-	    !target_job_allowed(request->settings->vfs, &request->caller, &request->record, true))
-		r = -EACCES;
-	return r;
+	r = target_resolve(request->settings->vfs, &request->caller, named, TARGET_LOOK, &target);
+	if (r == 0)
+		r = jobs_find(request->settings->jobs, &target.where, kinds, &request->record);
+	target_done(&target);
+	return r < 0 ? r : check_job(request, write);
+}
+
+static int find_job(struct request *request, const offload_which *which, bool write)
+{
+	int r;
+
+	if (which->kind == OFFLOAD_WHICH_FILE)
+		return service_find(request, &which->offload_which_u.file, JOBS_ALL_KINDS, write);
+	r = jobs_get(request->settings->jobs, which->offload_which_u.id, &request->record);
+	return r < 0 ? r : check_job(request, write);
 }
 
 static void serve_job(struct request *request)
@@ -241,7 +293,7 @@ static void serve_job(struct request *request)
 
 	if (r < 0)
 		return refuse_job(request, r, "");
-	service_answer_job(request, request->record.id, 0);
+	answer_job_after(request, request->record.id, 0);
 }
 
 static void serve_wait(struct request *request)
@@ -250,7 +302,7 @@ static void serve_wait(struct request *request)
 
 	if (r < 0)
 		return refuse_job(request, r, "");
-	service_answer_job(request, request->record.id, request->args.wait.wait_s);
+	answer_job_after(request, request->record.id, request->args.wait.wait_s);
 }
 
 static void serve_cancel(struct request *request)
@@ -261,7 +313,7 @@ static void serve_cancel(struct request *request)
 		r = jobs_cancel(request->settings->jobs, request->record.id);
 	if (r < 0)
 		return refuse_job(request, r, "");
-	service_answer_job(request, request->record.id, 1);
+	answer_job_after(request, request->record.id, 1);
 }
 
 /* Those that the caller may know of, up to @count_max; how many. */
@@ -321,4 +373,5 @@ const struct procedure procedures[PROCEDURES] = {
 	[OFFLOAD_JOBS] = { "JOBS", (xdrproc_t) xdr_offload_jobs_args, serve_jobs },
 	[OFFLOAD_CANCEL] = { "CANCEL", (xdrproc_t) xdr_offload_which, serve_cancel },
 	[OFFLOAD_WAIT] = { "WAIT", (xdrproc_t) xdr_offload_wait_args, serve_wait },
+	[OFFLOAD_RELAY_VAAI] = { "VAAI", (xdrproc_t) xdr_offload_vaai, serve_vaai, true },
 };

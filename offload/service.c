@@ -18,25 +18,31 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "offload/answer.h"
 #include "offload/service_internal.h"
+#include "offload/status.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/list.h"
 
 enum {
-	BACKLOG = 64,
-	WAITING_MAX = 512, /* connections with an answer that waits; more are answered at once */
+	BACKLOG = 512,       /* more than nfsd's relay has calls with us */
+	WAITING_MAX = 512,   /* connections with an answer that waits; more are answered at once */
+	LAST_WAIT_MS = 8000, /* for a job to end that was cancelled because it took too long */
 	RECORD_BYTES_MAX = 64 << 10, /* of a call */
 	POLL_SPARE = 16,
 	MS_PER_S = 1000,
+	NS_PER_MS = 1000000,
 };
 
 struct waiting {
 	struct list_node node;
-	SVCXPRT *connection;
-	uint64_t job_id, until_ms;
+	SVCXPRT *connection; /* NULL: nobody wants the answer any more */
+	uint64_t until_ms;   /* of a clock that does not jump */
+	bool cancelled;
+	struct service_wait wait;
+	struct service_measure *measure; /* NULL: the wait counts */
 };
 
 /* libtirpc calls us back without a context. */
@@ -56,48 +62,96 @@ void service_send(struct request *request, xdrproc_t encode, void *result)
 	(void) svc_sendreply(request->connection, encode, result);
 }
 
-static void send_job(SVCXPRT *connection, struct job_record *record)
+static uint64_t now_ms(void)
 {
-	offload_job_result result = { .status = OFFLOAD_OK };
+	struct timespec now;
 
-	answer_job(record, jobs_now_ms(), &result.offload_job_result_u.job);
-	(void) svc_sendreply(connection, (xdrproc_t) xdr_offload_job_result, &result);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * MS_PER_S + (uint64_t) now.tv_nsec / NS_PER_MS;
 }
 
-static void send_no_job(SVCXPRT *connection)
+static struct waiting *waiting_new(const struct request *request)
 {
-	static char text[] = "the job's result has expired";
-	offload_job_result result = { .status = OFFLOAD_ERR_NO_JOB };
+	struct waiting *waiting = calloc(1, sizeof *waiting);
 
-	result.offload_job_result_u.text = (offload_text){ sizeof text - 1, text };
-	(void) svc_sendreply(connection, (xdrproc_t) xdr_offload_job_result, &result);
-}
-
-void service_answer_job(struct request *request, uint64_t id, uint32_t wait_s)
-{
-	struct waiting *waiting;
-
-	if (jobs_get(service.settings.jobs, id, &request->record) < 0)
-		return send_no_job(request->connection);
-	waiting = wait_s > 0 && job_is_live(&request->record) && service.waiting_count < WAITING_MAX
-	                  ? calloc(1, sizeof *waiting)
-	                  : NULL;
 	if (!waiting)
-		return send_job(request->connection, &request->record);
-	wait_s = wait_s < OFFLOAD_WAIT_S_MAX ? wait_s : OFFLOAD_WAIT_S_MAX;
+		return NULL;
 	list_node_init(&waiting->node);
 	waiting->connection = request->connection;
-	waiting->job_id = id;
-	waiting->until_ms = jobs_now_ms() + (uint64_t) wait_s * MS_PER_S;
 	list_add_tail(&service.waiting, &waiting->node);
 	service.waiting_count++;
+	return waiting;
 }
 
-static void waiting_done(struct waiting *waiting)
+static void waiting_free(struct waiting *waiting)
 {
 	list_remove(&waiting->node);
 	service.waiting_count--;
+	if (waiting->measure)
+		vfs_file_put(waiting->measure->measure.file);
+	free(waiting->measure);
 	free(waiting);
+}
+
+void service_wait(struct request *request, const struct service_wait *wait)
+{
+	struct waiting *waiting = NULL;
+	bool found = jobs_get(service.settings.jobs, wait->job_id, &request->record) == 0;
+
+	if (found && wait->wait_ms > 0 && job_is_live(&request->record) &&
+	    service.waiting_count < WAITING_MAX)
+		waiting = waiting_new(request);
+	if (!waiting)
+		return wait->answer(request->connection, wait, found ? &request->record : NULL);
+	waiting->wait = *wait;
+	waiting->until_ms = now_ms() + wait->wait_ms;
+}
+
+/* The file, open so that it can be measured. */
+static int measurable(struct request *request, const offload_file *named,
+                      struct vfs_file **ret_file)
+{
+	struct target target;
+	int r;
+
+	r = target_resolve(request->settings->vfs, &request->caller, named, TARGET_LOOK, &target);
+	if (r == 0 && !target.file)
+		r = -ENOENT;
+	if (r == 0 && vfs_file_type(target.file) != VFS_REGULAR)
+		r = -OFFLOAD_ENOTFILE;
+	if (r == 0)
+		r = vfs_file_need(target.file, VFS_OPEN_READ);
+	if (r == 0)
+		*ret_file = take_ptr(target.file);
+	target_done(&target);
+	return r;
+}
+
+int service_measure(struct request *request, const offload_file *named,
+                    void (*answer)(SVCXPRT *connection, const struct service_measure *done),
+                    const struct vaai_call *vaai)
+{
+	struct service_measure *measure;
+	struct waiting *waiting;
+	struct vfs_file *file;
+	int r = measurable(request, named, &file);
+
+	if (r < 0)
+		return r;
+	measure = calloc(1, sizeof *measure);
+	waiting = measure && service.waiting_count < WAITING_MAX ? waiting_new(request) : NULL;
+	if (!waiting) {
+		vfs_file_put(file);
+		free(measure);
+		return -ENOMEM;
+	}
+	measure->measure.file = file;
+	measure->answer = answer;
+	if (vaai)
+		measure->vaai = *vaai;
+	waiting->measure = measure;
+	measure_begin(&measure->measure);
+	return 0;
 }
 
 static struct waiting *waiting_of(const SVCXPRT *connection)
@@ -111,23 +165,56 @@ static struct waiting *waiting_of(const SVCXPRT *connection)
 	return NULL;
 }
 
+/* Nobody wants its answer. What a thread has stays until that has done with it. */
+static void waiting_abandon(struct waiting *waiting)
+{
+	waiting->connection = NULL;
+	if (!waiting->measure)
+		waiting_free(waiting);
+}
+
+static void answer_measured(struct waiting *waiting)
+{
+	if (!atomic_load(&waiting->measure->measure.done))
+		return;
+	if (waiting->connection)
+		waiting->measure->answer(waiting->connection, waiting->measure);
+	waiting_free(waiting);
+}
+
+/* True: wait on. What must end and has not in time is cancelled, and gets a last chance. */
+static bool waits_on(struct waiting *waiting, const struct job_record *record)
+{
+	if (!job_is_live(record))
+		return false;
+	if (now_ms() < waiting->until_ms)
+		return true;
+	if (!waiting->wait.must_end || waiting->cancelled)
+		return false;
+	waiting->cancelled = true;
+	waiting->until_ms = now_ms() + LAST_WAIT_MS;
+	(void) jobs_cancel(service.settings.jobs, record->id);
+	return true;
+}
+
 static void answer_waiting(void)
 {
 	struct job_record record;
-	uint64_t now_ms = jobs_now_ms();
 
 	list_for_each_safe (node, &service.waiting) {
 		struct waiting *waiting = container_of(node, struct waiting, node);
-		bool found = jobs_get(service.settings.jobs, waiting->job_id, &record) == 0;
+		const struct service_wait *wait = &waiting->wait;
+		bool found;
 
-		if (found && job_is_live(&record) && now_ms < waiting->until_ms &&
-		    now_ms + (uint64_t) OFFLOAD_WAIT_S_MAX * MS_PER_S >= waiting->until_ms)
+		if (waiting->measure) {
+			answer_measured(waiting);
 			continue;
-		if (found)
-			send_job(waiting->connection, &record);
-		else
-			send_no_job(waiting->connection);
-		waiting_done(waiting);
+		}
+		found = jobs_get(service.settings.jobs, wait->job_id, &record) == 0;
+		if (found && waits_on(waiting, &record))
+			continue;
+		wait->answer(waiting->connection, wait, found ? &record : NULL);
+		waiting_free(waiting);
 	}
 }
 
@@ -195,19 +282,32 @@ static void serve(const struct procedure *procedure, SVCXPRT *connection, bool i
 	(void) svc_freeargs(connection, (xdrproc_t) xdr_relayed, &relayed);
 }
 
+/* Then nobody would hear that something was begun: nfsd has given up, and told its client so. */
+static bool peer_is_gone(int fd)
+{
+	struct pollfd peer = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&peer, 1, 0) > 0 && (peer.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 static void dispatch(struct svc_req *call, SVCXPRT *connection)
 {
+	const struct procedure *procedure = call->rq_proc < PROCEDURES ? &procedures[call->rq_proc]
+	                                                               : NULL;
+	bool is_relayed = call->rq_prog == OFFLOAD_RELAY_PROGRAM;
 	struct waiting *waiting = waiting_of(connection);
 
 	/* Its client sent a second call before the first was answered: libtirpc has read it and
 	 * forgotten the first one's id. The client has to ask again for that one. */
 	if (waiting)
-		waiting_done(waiting);
+		waiting_abandon(waiting);
+	if (peer_is_gone(connection->xp_fd))
+		return;
 	if (!peer_is_trusted(connection->xp_fd))
 		return svcerr_weakauth(connection);
-	if (call->rq_proc >= PROCEDURES || !procedures[call->rq_proc].decode)
+	if (!procedure || !procedure->decode || (procedure->relay_only && !is_relayed))
 		return svcerr_noproc(connection);
-	serve(&procedures[call->rq_proc], connection, call->rq_prog == OFFLOAD_RELAY_PROGRAM);
+	serve(procedure, connection, is_relayed);
 }
 
 /* ---- the socket ---- */
@@ -272,7 +372,7 @@ int service_open(const struct service_settings *settings)
 	if (!svc_reg(service.listener, OFFLOAD_PROGRAM, OFFLOAD_V1, dispatch, NULL) ||
 	    !svc_reg(service.listener, OFFLOAD_RELAY_PROGRAM, OFFLOAD_RELAY_V1, dispatch, NULL))
 		return -ENOMEM;
-	return 0;
+	return measure_open(jobs_event_fd(settings->jobs));
 }
 
 /* ---- the loop ---- */
@@ -287,6 +387,11 @@ static void signals_read(int fd)
 		else
 			service.stop = true;
 	}
+}
+
+static bool is_of_fd(const struct waiting *waiting, int fd)
+{
+	return waiting->connection && waiting->connection->xp_fd == fd;
 }
 
 /* Two of ours, and of libtirpc's all whose answer does not wait. */
@@ -304,8 +409,8 @@ static struct pollfd *poll_set(int signal_fd, nfds_t *ret_count)
 		bool waits = false;
 
 		list_for_each (node, &service.waiting)
-			waits |= container_of(node, struct waiting, node)->connection->xp_fd ==
-			         svc_pollfd[i].fd;
+			waits |= is_of_fd(container_of(node, struct waiting, node),
+			                  svc_pollfd[i].fd);
 		if (svc_pollfd[i].fd >= 0 && !waits)
 			set[count++] = svc_pollfd[i];
 	}
@@ -315,14 +420,15 @@ static struct pollfd *poll_set(int signal_fd, nfds_t *ret_count)
 
 static int poll_ms(void)
 {
-	uint64_t now_ms = jobs_now_ms(), first_ms = now_ms + SERVICE_TICK_MS;
+	uint64_t now = now_ms(), first = now + SERVICE_TICK_MS;
 
 	list_for_each (node, &service.waiting) {
-		uint64_t until_ms = container_of(node, struct waiting, node)->until_ms;
+		const struct waiting *waiting = container_of(node, struct waiting, node);
 
-		first_ms = until_ms < first_ms ? until_ms : first_ms;
+		if (!waiting->measure && waiting->until_ms < first)
+			first = waiting->until_ms;
 	}
-	return first_ms > now_ms ? (int) (first_ms - now_ms) : 0;
+	return first > now ? (int) (first - now) : 0;
 }
 
 static int turn(int signal_fd, uint64_t *ticked_ms)
@@ -344,8 +450,8 @@ static int turn(int signal_fd, uint64_t *ticked_ms)
 	if (ready > 0)
 		svc_getreq_poll(set + 2, (int) count - 2);
 	answer_waiting();
-	if (jobs_now_ms() - *ticked_ms >= SERVICE_TICK_MS) {
-		*ticked_ms = jobs_now_ms();
+	if (now_ms() - *ticked_ms >= SERVICE_TICK_MS) {
+		*ticked_ms = now_ms();
 		jobs_tick(service.settings.jobs);
 		service.settings.tick(service.settings.context);
 	}
@@ -367,8 +473,9 @@ int service_run(const sigset_t *signals)
 
 void service_close(void)
 {
+	measure_close();
 	list_for_each_safe (node, &service.waiting)
-		waiting_done(container_of(node, struct waiting, node));
+		waiting_free(container_of(node, struct waiting, node));
 	if (service.listener) {
 		(void) unlink(service.settings.socket_path);
 		SVC_DESTROY(service.listener);

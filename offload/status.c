@@ -31,6 +31,7 @@ static const struct {
 	{ EFBIG, OFFLOAD_ERR_NO_SPACE },
 	{ EOPNOTSUPP, OFFLOAD_ERR_UNSUPPORTED },
 	{ EXDEV, OFFLOAD_ERR_UNSUPPORTED },
+	{ OFFLOAD_EOFF, OFFLOAD_ERR_UNSUPPORTED },
 	{ ENAMETOOLONG, OFFLOAD_ERR_INVALID },
 	{ OFFLOAD_ECHANGED, OFFLOAD_ERR_CHANGED },
 	{ OFFLOAD_EGONE, OFFLOAD_ERR_GONE },
@@ -54,6 +55,8 @@ offload_status offload_status_of(int error)
 const char *offload_error_text(int error)
 {
 	switch (-error) {
+	case OFFLOAD_EOFF:
+		return "offloads are off for this export (no_offload)";
 	case OFFLOAD_ESAME:
 	case OFFLOAD_ENOTFILE:
 	case OFFLOAD_ELOCKED:

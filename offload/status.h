@@ -20,6 +20,7 @@ enum {
 	OFFLOAD_EDIFFERS = EBADE,       /* verified, and not equal */
 	OFFLOAD_EMANY = EUSERS,         /* too many jobs */
 	OFFLOAD_ENOJOB = ESRCH,
+	OFFLOAD_EOFF = ENOLINK, /* the export says no_offload */
 };
 
 offload_status offload_status_of(int error);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/status.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/squash.h"
 
@@ -60,6 +61,8 @@ static int enter_export(struct vfs *vfs, const struct caller *caller, struct vfs
 		return r;
 	if (options.secure && caller->port > PORT_RESERVED_MAX)
 		return -EACCES;
+	if (!options.offload)
+		return -OFFLOAD_EOFF;
 	vfs_squash(&caller->cred, &options, ret_cred);
 	return write && options.read_only ? -EROFS : 0;
 }

@@ -17,6 +17,7 @@
 const struct export_options export_options_default = {
 	.read_only = true,
 	.root_squash = true,
+	.offload = true,
 	.anon_uid = EXPORT_ANON_ID_DEFAULT,
 	.anon_gid = EXPORT_ANON_ID_DEFAULT,
 };
@@ -58,6 +59,8 @@ static const struct option_row option_rows[] = {
 	{ "sync",           OPTION_CLEAR, FIELD(async) },
 	{ "secure",         OPTION_SET,   FIELD(secure) },
 	{ "insecure",       OPTION_CLEAR, FIELD(secure) },
+	{ "offload",        OPTION_SET,   FIELD(offload) },
+	{ "no_offload",     OPTION_CLEAR, FIELD(offload) },
 	{ "anonuid",        OPTION_ID,    FIELD(anon_uid) },
 	{ "anongid",        OPTION_ID,    FIELD(anon_gid) },
 	{ "iops",           OPTION_RATE,  FIELD(rate.iops), NULL, EXPORT_IOPS_MAX },

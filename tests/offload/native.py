@@ -104,10 +104,10 @@ class Client:
     def close(self):
         self.socket.close()
 
-    def send(self, procedure, args=b""):
+    def send(self, procedure, args=b"", program=None, version=1):
         self.xid += 1
         cred = struct.pack(">I", 0) + opaque("test") + struct.pack(">III", self.uid, self.uid, 0)
-        call = (struct.pack(">IIIIII", self.xid, 0, 2, self.program, 1, procedure)
+        call = (struct.pack(">IIIIII", self.xid, 0, 2, program or self.program, version, procedure)
                 + struct.pack(">I", 1) + opaque(cred) + bytes(8) + self.before + args)
         self.socket.sendall(struct.pack(">I", 0x80000000 | len(call)) + call)
 

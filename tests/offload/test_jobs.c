@@ -395,7 +395,7 @@ START_TEST(results_can_be_asked_for_and_listed)
 	jobs = jobs_close(jobs);
 	ck_assert_int_eq(jobs_open(vfs, &settings, &jobs), 0); /* also after a restart */
 	at = file_at("b");
-	ck_assert_int_eq(jobs_find(jobs, &at, &next), 0);
+	ck_assert_int_eq(jobs_find(jobs, &at, JOBS_ALL_KINDS, &next), 0);
 	ck_assert_uint_eq(next.id, ended.id);
 	ck_assert_int_eq(jobs_next(jobs, 0, &next), 0);
 	ck_assert_uint_eq(next.id, ended.id);
