@@ -178,6 +178,34 @@ START_TEST(a_name_that_is_looked_up_while_it_is_created_does_no_harm)
 }
 END_TEST
 
+/* A file was made under @name and its descriptor is held, but what was to be set fails. */
+static int created_in_vain(const char *name, int fd)
+{
+	struct vfs_set set = { .set_size = true, .size = UINT64_MAX };
+	struct vfs_file *file = NULL;
+
+	return put(
+		vfs_created(real.root, name, fd, VFS_OPEN_READ_WRITE, &set, &vfs_real_root, &file),
+		file);
+}
+
+START_TEST(what_could_not_be_created_whole_goes_and_another_under_its_name_stays)
+{
+	int fd = open(path_of("file"), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(created_in_vain("file", fd), -EFBIG);
+	ck_assert(!is_there("file"));
+
+	fd = open(path_of("file"), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(renameat(real.root->fd, "file", real.root->fd, "moved"), 0);
+	vfs_real_put(&real, "file", "text");
+	ck_assert_int_eq(created_in_vain("file", fd), -EFBIG);
+	ck_assert_int_eq(stat_of("file").st_size, 4);
+}
+END_TEST
+
 /* ---- others that are created ---- */
 
 START_TEST(links_pipes_and_devices_are_made)
@@ -252,6 +280,8 @@ int main(void)
 	tcase_add_test(tcase, modes_are_what_the_client_says_to_the_bit);
 	tcase_add_test(tcase, what_is_created_belongs_to_the_caller);
 	tcase_add_test(tcase, a_name_that_is_looked_up_while_it_is_created_does_no_harm);
+	tcase_add_test(tcase,
+	               what_could_not_be_created_whole_goes_and_another_under_its_name_stays);
 	tcase_add_test(tcase, links_pipes_and_devices_are_made);
 	tcase_add_test(tcase, a_second_name_raises_the_count);
 	suite_add_tcase(suite, tcase);

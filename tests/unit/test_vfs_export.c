@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include "support/vfs_real_names.h"
 
@@ -203,6 +204,31 @@ START_TEST(access_changes_with_a_reload_and_its_serial_says_so)
 }
 END_TEST
 
+/* No descriptor is left: what is served goes on, and only what is new is refused. */
+START_TEST(a_reload_that_is_short_of_descriptors_keeps_what_is_served)
+{
+	struct vfs_export *export = vfs_file_export(real.root);
+	struct rlimit before, none;
+	struct export_options options;
+	size_t usable;
+
+	ck_assert_int_eq(make_dir("new", 0755), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	usable = serve("%s *(ro)\n%s/new *(rw)\n", real.dir, real.dir);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert_uint_eq(usable, 1);
+	ck_assert_uint_eq(reports, 1);
+	ck_assert_ptr_nonnull(strstr(report_text, "/new"));
+	ck_assert_int_eq(
+		vfs_export_access(real.vfs, export, &local, &export_names_system, false, &options),
+		0);
+	ck_assert(options.read_only);
+	ck_assert_int_eq(mount_below(""), 0);
+}
+END_TEST
+
 START_TEST(two_lines_with_one_number_are_refused)
 {
 	struct exports exports = { 0 };
@@ -248,6 +274,7 @@ int main(void)
 	tcase_add_test(tcase, a_path_is_split_into_its_export_and_the_rest);
 	tcase_add_test(tcase, all_lines_are_listed_those_that_cannot_be_served_too);
 	tcase_add_test(tcase, access_changes_with_a_reload_and_its_serial_says_so);
+	tcase_add_test(tcase, a_reload_that_is_short_of_descriptors_keeps_what_is_served);
 	tcase_add_test(tcase, two_lines_with_one_number_are_refused);
 	suite_add_tcase(suite, tcase);
 	return vfs_real_needs_root() ?: check_main(suite);

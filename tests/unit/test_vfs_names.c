@@ -109,6 +109,31 @@ START_TEST(dot_dot_of_the_root_is_the_root)
 }
 END_TEST
 
+START_TEST(dot_dot_needs_no_right_further_up)
+{
+	struct vfs_file *dir, *below, *up;
+
+	ck_assert_int_eq(make_dir("closed", 0700), 0);
+	ck_assert_int_eq(mkdir(path_of("closed/open"), 0755), 0);
+	ck_assert_int_eq(mkdir(path_of("closed/open/inner"), 0755), 0);
+	dir = vfs_real_lookup(&real, "closed");
+	for (size_t i = 0; i < 2; i++, dir = below) {
+		ck_assert_int_eq(vfs_lookup(dir, i == 0 ? "open" : "inner", &below), 0);
+		vfs_file_put(dir);
+	}
+	vfs_identity_assume(&user.cred);
+	ck_assert_int_eq(vfs_lookup(dir, "..", &up), 0);
+	vfs_file_put(dir);
+	dir = up;
+	/* The one above may be found, but nothing in it. */
+	ck_assert_int_eq(vfs_lookup(dir, "..", &up), 0);
+	ck_assert_int_eq(lookup(up, "open"), -EACCES);
+	vfs_identity_server();
+	vfs_file_put(dir);
+	vfs_file_put(up);
+}
+END_TEST
+
 START_TEST(a_directory_moved_out_of_the_export_leads_nowhere)
 {
 	char outside[TEMP_DIR_BYTES], to[TEMP_PATH_BYTES];
@@ -283,6 +308,7 @@ int main(void)
 	tcase_add_test(tcase, dot_and_dot_dot_are_nobodys_to_make_or_remove);
 	tcase_add_test(tcase, a_name_of_255_bytes_of_any_kind_is_good);
 	tcase_add_test(tcase, dot_dot_of_the_root_is_the_root);
+	tcase_add_test(tcase, dot_dot_needs_no_right_further_up);
 	tcase_add_test(tcase, a_directory_moved_out_of_the_export_leads_nowhere);
 	tcase_add_test(tcase, links_are_not_followed);
 	tcase_add_test(tcase, lookup_tells_what_is_wrong);
