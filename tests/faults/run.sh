@@ -22,6 +22,9 @@ mkdir "$work/btrfs/export/sub/inner" "$work/btrfs/export/plain"
 echo text > "$work/btrfs/export/sub/file"
 btrfs -q subvolume snapshot "$work/btrfs/export/sub" "$work/btrfs/export/snap"
 
+cc -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -shared -fPIC -o "$work/clock_back.so" \
+	tests/faults/clock_back.c
+
 export TMPDIR=$work
 good=0 bad=0
 try()
@@ -41,7 +44,10 @@ try()
 try stop_under_load "$work/xfs"
 try reload "$work/xfs"
 try limits "$work/xfs"
+try watchdog "$work/xfs"
 try no_ring "$work/xfs"
+try user_namespace "$work/xfs"
+try behind "$work/xfs" "$work/clock_back.so"
 try subvolumes "$work/btrfs/export"
 if grep -lE 'Sanitizer|runtime error|Assertion' "$work"/lodestore-faults.*/log; then
 	grep -hE -A 40 'Sanitizer|runtime error|Assertion' "$work"/lodestore-faults.*/log |

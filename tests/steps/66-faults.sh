@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 180
+# timeout: 240
 #
 # The server stopped under load, reloaded, with limits, without io_uring, on subvolumes.
 
