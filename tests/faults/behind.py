@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""behind.py NFSD PORT DIR CLOCK - files and directories are removed on the server itself, behind its
-back: what is named in a removed directory is STALE, and the sweep lets go of what is gone, also when
-the clock is set back. CLOCK is a library that does that to the server's clock."""
+"""behind.py NFSD PORT DIR CLOCK - files and directories are removed on the server itself, behind
+its back: what is named in a removed directory is STALE, and the sweep lets go of what is gone, also
+when the clock is set back. CLOCK is a library that does that to the server's clock."""
 import os
 import sys
 import time

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""user_namespace.py NFSD PORT DIR - in a user namespace that maps only some ids the server could not
-act as its clients: it says so at the start, instead of ending at the first call of another."""
+"""user_namespace.py NFSD PORT DIR - in a user namespace that maps only some ids the server could
+not act as its clients: it says so at the start, instead of ending at the first call of another."""
 import sys
 
 from faults import Server, check

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 #
-# The server stopped under load, reloaded, with limits, without io_uring, on subvolumes.
+# The server stopped under load, reloaded, watched, with limits, without io_uring, in a user
+# namespace, on subvolumes; files removed behind its back.
 
 . tests/support/step.sh
 
