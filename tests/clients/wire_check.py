@@ -3,8 +3,8 @@
 """wire_check.py --port N --export PATH: does a server do, over the wire, what people use it for?
 
 Mounts through MOUNT, creates, writes, reads, renames, lists and removes, and compares what comes
-back with what was sent. Prints a line a step with its time. The client underneath is the
-conformance suite's, which has an XDR of its own.
+back with what was sent; with --offload, it has the server clone a file as well. Prints a line a
+step with its time. The client underneath is the conformance suite's, which has an XDR of its own.
 
 Exit status: 0 all went well, 1 something did not (the last line says what).
 """
@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 
 import mount3  # noqa: E402
 import nfs3  # noqa: E402
+import offload  # noqa: E402
 import rpc  # noqa: E402
 
 FILES = 200
@@ -95,6 +96,25 @@ def check_read(nfs, big):
         note("%d MiB back, equal" % (BIG_BYTES >> 20))
 
 
+def check_clone(nfs, home, path):
+    """By path, as a person names files; the checksums are the server's, the bytes are compared."""
+    sidecar = offload.Offload(nfs.connection, nfs.cred)
+    folder = path.rstrip(b"/") + b"/lodestore-check/"
+    source, copy = (offload.by_path(folder + name) for name in (b"big", b"clone"))
+    with step("clone") as note:
+        can = sidecar.support(source).ok()
+        job = sidecar.clone(source, copy).complete()
+        note("%d MiB on %s by the engine '%s'" % (job.bytes_total >> 20, can.file_system,
+                                                  job.engine))
+        note("the job took %d ms" % (job.finished_ms - job.created_ms))
+    with step("checksum") as note:
+        sums = [sidecar.checksum(file).complete().checksum for file in (source, copy)]
+        expect(sums[0] == sums[1], "the clone's checksum %s is not the source's, %s" % (
+            sums[1], sums[0]))
+        note("XXH3-128 %s of both" % sums[0])
+    check_read(nfs, nfs.find(home, b"clone"))
+
+
 def check_names(nfs, home):
     with step("create") as note:
         folder = nfs.new_dir(home, b"folder")
@@ -124,7 +144,7 @@ def check_remove(nfs, root, home, big):
         note("the whole tree; a handle into it is stale now")
 
 
-def check_all(host, port, mount_port, path):
+def check_all(host, port, mount_port, path, with_offload):
     with step("connect") as note:
         mount = mount3.Mount(rpc.TcpConnection(host, mount_port), rpc.auth_sys(0, 0))
         nfs = nfs3.Nfs3(rpc.TcpConnection(host, port), rpc.auth_sys(0, 0))
@@ -139,6 +159,8 @@ def check_all(host, port, mount_port, path):
     home = nfs.new_dir(root, b"lodestore-check")
     big = check_write(nfs, home)
     check_read(nfs, big)
+    if with_offload:
+        check_clone(nfs, home, path)
     check_names(nfs, home)
     check_remove(nfs, root, home, big)
     with step("unmount") as note:
@@ -153,9 +175,11 @@ def main():
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--mount-port", type=int, help="default: --port")
     parser.add_argument("--export", required=True, metavar="PATH")
+    parser.add_argument("--offload", action="store_true", help="clone a file, too")
     known = parser.parse_args()
     try:
-        check_all(known.host, known.port, known.mount_port or known.port, known.export.encode())
+        check_all(known.host, known.port, known.mount_port or known.port, known.export.encode(),
+                  known.offload)
     except AssertionError as error:
         print("FAILED: %s" % error)
         return 1

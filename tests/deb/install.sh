@@ -5,8 +5,8 @@
 #
 # The clean Debian is made by debootstrap from this machine's own mirror, once, into
 # /var/cache/lodestore-test/; a test works on an overlay of it, so the cache stays clean and this
-# machine's own installation is never touched. No systemd runs in there: the server is started by
-# hand, with the user and the capabilities that the unit gives it.
+# machine's own installation is never touched. No systemd runs in there: the servers are started by
+# hand, with the users, the capabilities and the view of /proc that their units give them.
 
 set -euo pipefail
 
@@ -59,66 +59,106 @@ files_of_root() { (cd "$root" && find . -xdev \( -path ./proc -o -path ./tmp -o 
 	-o -path ./var/cache -o -path ./var/log -o -path ./var/lib/apt -o -path ./var/lib/dpkg \
 	-o -path ./dev \) -prune -o -print | sort); }
 
+units=(lodestore-nfsd lodestore-offloadd)
+
+install_package()
+{
+	inside apt-get install -y -qq --no-install-recommends "/tmp/${deb##*/}" \
+		> "$SANDBOX_WORK/apt.log" 2>&1 || {
+		tail -n 20 "$SANDBOX_WORK/apt.log"
+		die "the package does not install"
+	}
+}
+
+# unit_value UNIT KEY - what the installed unit says.
+unit_value() { sed -nE "s/^$2=//p" "$root/lib/systemd/system/$1.service"; }
+
+is_enabled() { [ -h "$root/etc/systemd/system/multi-user.target.wants/$1.service" ]; }
+
 check_installed()
 {
-	local path
+	local path unit
 
-	say "installed: files, user, unit"
-	for path in /usr/sbin/lodestore-nfsd /etc/lodestore/lodestore.conf /etc/lodestore/exports \
-		/usr/share/man/man8/lodestore-nfsd.8.gz /usr/share/man/man5/lodestore.conf.5.gz \
-		/lib/systemd/system/lodestore-nfsd.service; do
+	say "installed: files, user, units"
+	for path in /etc/lodestore/lodestore.conf /etc/lodestore/exports \
+		/usr/share/man/man5/lodestore.conf.5.gz; do
 		[ -e "$root$path" ] || die "$path is not there"
 	done
+	for unit in "${units[@]}"; do
+		for path in "/usr/sbin/$unit" "/usr/share/man/man8/$unit.8.gz" \
+			"/lib/systemd/system/$unit.service"; do
+			[ -e "$root$path" ] || die "$path is not there"
+		done
+		inside systemd-analyze verify --man=no "/lib/systemd/system/$unit.service" ||
+			die "systemd-analyze finds fault with the unit of $unit"
+		inside "$unit" --version
+	done
+	is_enabled lodestore-nfsd || die "the server was not enabled by installing it"
+	[[ " $(unit_value lodestore-nfsd Wants) " == *" lodestore-offloadd.service "* ]] ||
+		die "the server does not start the sidecar"
+	grep -q 'lodestore: nothing is exported yet' "$SANDBOX_WORK/apt.log" ||
+		die "installing does not say what to do next"
 	inside getent passwd lodestore > /dev/null || die "there is no user lodestore"
-	[ ! -e "$root/etc/systemd/system/multi-user.target.wants/lodestore-nfsd.service" ] ||
-		die "the unit was enabled by installing it"
-	inside systemd-analyze verify --man=no /lib/systemd/system/lodestore-nfsd.service ||
-		die "systemd-analyze finds fault with the unit"
-	inside lodestore-nfsd --version
 	inside lodestore-nfsd --check-config --config /etc/lodestore/lodestore.conf \
 		--exports /etc/lodestore/exports || die "the default configuration is refused"
 }
 
-# unit_value KEY - what the installed unit says.
-unit_value() { sed -nE "s/^$1=//p" "$root/lib/systemd/system/lodestore-nfsd.service"; }
-
-# The unit's own command line, as its user with its capabilities, in a network of its own.
-check_serves()
+# unit_start UNIT - its own command line, as its user with its capabilities; sets $started.
+unit_start()
 {
-	local capabilities command server status=0
+	local unit=$1 capabilities command
 
-	say "started as the unit says"
-	volume_mount xfs "$root/srv/lab" 1G
-	echo "/srv/lab 127.0.0.0/8(rw,no_root_squash,insecure)" > "$root/etc/lodestore/exports"
-	inside install -d -o lodestore -m 0700 /var/lib/lodestore
-	capabilities=$(unit_value AmbientCapabilities | tr '[:upper:]' '[:lower:]' |
+	capabilities=$(unit_value "$unit" AmbientCapabilities | tr '[:upper:]' '[:lower:]' |
 		sed -E 's/cap_/+/g; s/ /,/g')
-	command=$(unit_value ExecStart)
+	command=$(unit_value "$unit" ExecStart)
 	# Not by inside(): $! must be the server itself, which each of these becomes.
 	# shellcheck disable=SC2086 # a command line of words without blanks
 	"${enter[@]}" setpriv --reuid lodestore --regid lodestore --init-groups --no-new-privs \
 		--inh-caps="-all,$capabilities" --ambient-caps="$capabilities" \
-		--bounding-set="-all,$capabilities" $command > "$SANDBOX_WORK/log" 2>&1 &
-	server=$!
-	server_wait "$server" 2049 10 || {
-		cat "$SANDBOX_WORK/log"
-		die "the installed server does not start"
+		--bounding-set="-all,$capabilities" $command > "$SANDBOX_WORK/$unit.log" 2>&1 &
+	started=$!
+}
+
+# In a network of its own.
+check_serves()
+{
+	local server sidecar pid
+
+	say "started as the units say"
+	volume_mount xfs "$root/srv/lab" 1G
+	echo "/srv/lab 127.0.0.0/8(rw,no_root_squash,insecure)" > "$root/etc/lodestore/exports"
+	inside install -d -o lodestore -m 0700 /var/lib/lodestore
+	inside install -d -o lodestore -m 0750 /run/lodestore
+	mount -t proc -o subset=pid,hidepid=invisible proc "$root/proc"
+	unit_start lodestore-offloadd
+	sidecar=$started
+	unit_start lodestore-nfsd
+	server=$started
+	if ! server_wait "$server" 2049 10 ||
+		! server_wait "$sidecar" "$root/run/lodestore/offload.sock" 10; then
+		cat "$SANDBOX_WORK"/lodestore-*.log
+		die "what was installed does not start"
+	fi
+	python3 -B tests/clients/wire_check.py --port 2049 --export /srv/lab --offload || {
+		cat "$SANDBOX_WORK"/lodestore-*.log
+		die "what was installed does not serve"
 	}
-	python3 -B tests/clients/wire_check.py --port 2049 --export /srv/lab || {
-		cat "$SANDBOX_WORK/log"
-		die "the installed server does not serve"
-	}
-	server_stop "$server" || status=$?
-	[ "$status" -eq 0 ] || die "the server ended with status $status after SIGTERM"
-	umount "$root/srv/lab"
+	for pid in "$server" "$sidecar"; do
+		server_stop "$pid" || die "a server ended with status $? after SIGTERM"
+	done
+	umount "$root/proc" "$root/srv/lab"
 	rm -r "$root/srv/lab" "$root/srv/lab.img"
 }
 
 check_removed()
 {
+	local unit
+
 	say "removed: configuration and state stay"
 	inside apt-get remove -y -qq lodestore > /dev/null
-	[ ! -e "$root/usr/sbin/lodestore-nfsd" ] || die "remove leaves the program"
+	for unit in "${units[@]}"; do
+		[ ! -e "$root/usr/sbin/$unit" ] || die "remove leaves $unit"
+	done
 	[ -e "$root/etc/lodestore/exports" ] || die "remove takes the configuration"
 	[ -d "$root/var/lib/lodestore" ] || die "remove takes the state"
 
@@ -133,6 +173,24 @@ check_removed()
 		cat "$SANDBOX_WORK/left"
 		die "purge leaves these behind"
 	}
+}
+
+# Where another NFS server is at work, ours leaves it alone.
+check_beside_another()
+{
+	local unit=$root/lib/systemd/system/nfs-server.service
+	local wants=$root/etc/systemd/system/multi-user.target.wants
+
+	say "installed beside another NFS server: neither enabled nor started"
+	mkdir -p "$wants"
+	touch "$unit"
+	ln -s ../../../../lib/systemd/system/nfs-server.service "$wants/"
+	install_package
+	! is_enabled lodestore-nfsd || die "the server was enabled beside another NFS server"
+	grep -q 'nfs-server.service is enabled, so lodestore-nfsd is not' "$SANDBOX_WORK/apt.log" ||
+		die "installing does not say why the server is not started"
+	rm "$wants/nfs-server.service" "$unit"
+	inside apt-get purge -y -qq lodestore > /dev/null
 }
 
 # Outside: build, make the base, go in.
@@ -176,8 +234,9 @@ files_of_root > "$SANDBOX_WORK/before"
 say "installing ${deb##*/}"
 cp "$deb" "$root/tmp/"
 inside apt-get update -qq
-inside apt-get install -y -qq --no-install-recommends "/tmp/${deb##*/}" > /dev/null
+install_package
 check_installed
 unshare --net "$0" "$deb" "$base" serve
 check_removed
+check_beside_another
 echo "OK: installed, served, removed, purged"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run-check.sh NFSD - ./dev run --check: a server on an XFS image, worked on over the wire.
+# run-check.sh BIN - ./dev run --check: BIN's programs on an XFS image, worked on over the wire.
 #
 # All of it happens in namespaces of its own (serve.sh), so nothing is left however it ends.
 
@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=tests/support/serve.sh
 . "$(dirname "$0")/serve.sh"
 
-nfsd=$1
+bin=$1
 here=$(dirname "$0")
 
 if [ -z "${SANDBOX_WORK:-}" ]; then
@@ -21,15 +21,8 @@ fi
 sandbox_setup
 export_dir=$SANDBOX_WORK/export
 volume_mount xfs "$export_dir" 1G
-mkdir "$SANDBOX_WORK/state"
 port=$(free_port)
-
-echo "server    $nfsd on 127.0.0.1 port $port, exporting an XFS image of 1 GiB"
-started=$(date +%s%N)
-"$nfsd" --foreground --no-rpcbind --listen 127.0.0.1 --port "$port" \
-	--state-dir "$SANDBOX_WORK/state" --export "$export_dir *(rw,no_root_squash,insecure)" \
-	> "$SANDBOX_WORK/log" 2>&1 &
-server=$!
+server='' sidecar=''
 
 log()
 {
@@ -37,24 +30,31 @@ log()
 	cat "$SANDBOX_WORK/log"
 }
 
-if ! server_wait "$server" "$port" 10; then
+echo "server    $bin/lodestore-nfsd on 127.0.0.1 port $port, exporting an XFS image of 1 GiB"
+echo "sidecar   $bin/lodestore-offloadd beside it, for what is done on the server"
+started=$(date +%s%N)
+servers_start "$bin" "$SANDBOX_WORK" "$port" "$export_dir *(rw,no_root_squash,insecure)" \
+	--no-rpcbind --listen 127.0.0.1 > "$SANDBOX_WORK/log" 2>&1 || {
 	log
 	echo "FAILED: the server did not start"
 	exit 1
-fi
+}
 echo "server    took its first connection after $((($(date +%s%N) - started) / 1000000)) ms"
 
 status=0
-python3 -B "$here/../clients/wire_check.py" --port "$port" --export "$export_dir" || status=$?
+python3 -B "$here/../clients/wire_check.py" --port "$port" --export "$export_dir" --offload ||
+	status=$?
 [ "$status" -eq 0 ] || {
 	log
 	exit 1
 }
-server_stop "$server" || {
-	status=$?
-	log
-	echo "FAILED: the server ended with status $status after SIGTERM"
-	exit 1
-}
-echo "server    ended with status 0 after SIGTERM"
-echo "OK: lodestore-nfsd serves"
+for pid in "$server" "$sidecar"; do
+	server_stop "$pid" || {
+		status=$?
+		log
+		echo "FAILED: a server ended with status $status after SIGTERM"
+		exit 1
+	}
+done
+echo "server    ended with status 0 after SIGTERM, and so did the sidecar"
+echo "OK: lodestore serves"

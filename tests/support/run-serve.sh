@@ -1,23 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run-serve.sh NFSD FOLDER PORT [DIR] - ./dev run: serve DIR, or an image in FOLDER, until Ctrl-C.
+# run-serve.sh BIN FOLDER PORT [DIR] - ./dev run: serve DIR, or an image in FOLDER, until Ctrl-C.
 #
-# FOLDER keeps the image and the server's state (the key of its file handles), so a client that
-# still has the export mounted goes on after a restart.
+# FOLDER keeps the image and the servers' state (the key of the file handles, jobs), so a client
+# that still has the export mounted goes on after a restart.
 
 set -euo pipefail
 
 # shellcheck source=tests/support/serve.sh
 . "$(dirname "$0")/serve.sh"
 
-nfsd=$1 folder=$2 port=$3 dir=${4:-}
-server='' mounted=''
+bin=$1 folder=$2 port=$3 dir=${4:-}
+server='' sidecar='' mounted=''
 
 clean_up()
 {
 	trap '' INT TERM
 	[ -z "$server" ] || server_stop "$server" || true
+	[ -z "$sidecar" ] || server_stop "$sidecar" || true
 	[ -z "$mounted" ] || umount "$mounted" || umount -l "$mounted"
 }
 
@@ -28,14 +29,11 @@ stop()
 	exit 0
 }
 
-# addresses - this machine's, IPv4 first; loopback's if there is no other.
+# addresses - this machine's, IPv4 first; nothing if it has only loopback's.
 addresses()
 {
-	local found
-
-	found=$({ ip -o -4 addr show scope global; ip -o -6 addr show scope global; } 2> /dev/null |
-		awk '{ sub("/.*", "", $4); print $4 }')
-	printf '%s\n' "${found:-127.0.0.1}"
+	{ ip -o -4 addr show scope global; ip -o -6 addr show scope global; } 2> /dev/null |
+		awk '{ sub("/.*", "", $4); print $4 }'
 }
 
 mount_image()
@@ -63,6 +61,11 @@ print_esxi_lines()
 		echo "ESXi asks for port 2049 and no other: for ESXi, run without --port."
 		return
 	fi
+	if [ -z "$address" ]; then
+		echo "For ESXi, this machine needs an address that the host reaches: it has only \
+loopback's."
+		return
+	fi
 	cat << END
 From ESXi, on its command line:
 
@@ -75,14 +78,18 @@ END
 
 print_lines()
 {
-	local address options="vers=3,nolock"
+	local found=() address options="vers=3,nolock" other_port=''
 
-	[ "$port" -eq 2049 ] || options+=",port=$port,mountport=$port"
-	address=$(addresses | head -n 1)
+	[ "$port" -eq 2049 ] || {
+		options+=",port=$port,mountport=$port"
+		other_port="--port $port "
+	}
+	mapfile -t found < <(addresses)
+	address=${found[0]:-}
 	cat << END
 
 Serving $dir on port $port of:
-$(addresses | sed 's/^/    /')
+$(printf '    %s\n' "${found[@]:-127.0.0.1 (loopback)}")
 
 Anyone who reaches this port may read and write it: keep it to a network you trust.
 
@@ -90,14 +97,18 @@ $(print_esxi_lines "$address")
 
 From Linux:
 
-    mount -t nfs -o $options $address:$dir /mnt
+    mount -t nfs -o $options ${address:-127.0.0.1}:$dir /mnt
+
+To have the server clone a file, from here or from any client:
+
+    $bin/lodestore clone $other_port${address:-127.0.0.1}:$dir/a ${address:-127.0.0.1}:$dir/b
 
 END
 	[ -z "$mounted" ] || echo "The image is $folder/export.img and is kept for the next run."
 	echo "Ctrl-C stops the server."
 }
 
-mkdir -p "$folder/state"
+mkdir -p "$folder"
 [ -n "$dir" ] || mount_image
 trap clean_up EXIT
 trap stop INT TERM
@@ -108,16 +119,13 @@ if (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then
 	exit 1
 fi
 
-# A process group of its own: Ctrl-C reaches only this script, which then stops the server.
+# A process group of their own: Ctrl-C reaches only this script, which then stops them.
 set -m
-"$nfsd" --foreground --port "$port" --state-dir "$folder/state" \
-	--export "\"$dir\" *(rw,no_root_squash,insecure)" &
-server=$!
-set +m
-if ! server_wait "$server" "$port" 10; then
+servers_start "$bin" "$folder" "$port" "\"$dir\" *(rw,no_root_squash,insecure)" || {
 	echo "dev: the server did not start; the reason is above" >&2
 	exit 1
-fi
+}
+set +m
 print_lines
 wait "$server" || {
 	status=$?

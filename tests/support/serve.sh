@@ -119,6 +119,26 @@ server_wait()
 	return 1
 }
 
+# servers_start BIN FOLDER PORT EXPORT [OPTION...] - the sidecar and lodestore-nfsd, this one with
+# OPTIONs, from BIN; settings, state and the socket between them are in FOLDER. Sets $sidecar and
+# $server, their process ids, as soon as there are any, and fails if one does not come up.
+servers_start()
+{
+	local bin=$1 folder=$2 port=$3 socket=$2/offload.sock
+	local common=(--foreground --config "$folder/lodestore.conf" --state-dir "$folder/state"
+		--export "$4")
+
+	shift 4
+	mkdir -p "$folder/state"
+	printf '[offload]\nsocket = %s\n' "$socket" > "$folder/lodestore.conf"
+	"$bin/lodestore-offloadd" "${common[@]}" &
+	sidecar=$!
+	server_wait "$sidecar" "$socket" 10 || return 1
+	"$bin/lodestore-nfsd" "${common[@]}" --port "$port" "$@" &
+	server=$!
+	server_wait "$server" "$port" 10
+}
+
 # server_stop PID - politely; after 10 s not so. Gives the server's exit status.
 server_stop()
 {
