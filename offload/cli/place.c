@@ -105,18 +105,6 @@ int place_parse(const char *text, const char *here, struct place *ret_place,
 	return r;
 }
 
-void place_print(const struct place *place, char to[PLACE_TEXT_BYTES])
-{
-	bool brackets = strchr(place->host, ':') != NULL;
-	char number[24] = "";
-
-	if (place->kind == PLACE_JOB)
-		snprintf(number, sizeof number, "%llu", (unsigned long long) place->job_id);
-	snprintf(to, PLACE_TEXT_BYTES, "%s%s%s%s%s", brackets ? "[" : "", place->host,
-	         brackets ? "]" : "", place->host[0] ? ":" : "",
-	         place->kind == PLACE_JOB ? number : place->path);
-}
-
 offload_file place_file(struct place *place)
 {
 	return (offload_file){

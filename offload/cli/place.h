@@ -19,7 +19,6 @@
 enum {
 	PLACE_HOST_BYTES = 256,
 	PLACE_PATH_BYTES = OFFLOAD_PATH_BYTES_MAX + 1,
-	PLACE_TEXT_BYTES = PLACE_HOST_BYTES + PLACE_PATH_BYTES + 4,
 };
 
 enum place_kind {
@@ -39,9 +38,6 @@ struct place {
  * -EINVAL, with what is wrong and what to write instead. */
 int place_parse(const char *text, const char *here, struct place *ret_place,
                 const char **reterr_why);
-
-/* As place_parse() reads it. */
-void place_print(const struct place *place, char to[PLACE_TEXT_BYTES]);
 
 /* The file's, or the job's of the file, as offload.x has it; views into @place. */
 offload_file place_file(struct place *place);
