@@ -2,10 +2,7 @@
 /*
  * files.c - the commands that begin a job: clone, reserve, checksum, punch.
  */
-#include <string.h>
-
 #include "offload/cli/session.h"
-#include "vfs/base/conf.h"
 
 static int run_clone(int argc, char **argv)
 {
@@ -34,38 +31,22 @@ static int run_clone(int argc, char **argv)
 	return status;
 }
 
-/* Without one: 0, the whole file. */
-static int parse_size(const struct session *session, uint64_t *ret_bytes)
-{
-	const char *text = session->arguments.words[1];
-
-	*ret_bytes = 0;
-	if (session->arguments.word_count < 2)
-		return COMMAND_DONE;
-	if (conf_size_parse(text, ret_bytes) < 0 || *ret_bytes == 0 || *ret_bytes > INT64_MAX)
-		return command_misused("reserve",
-		                       "'%s' is no size. Write bytes, or a number with K, M, G or"
-		                       " T, as in 40G",
-		                       text);
-	return COMMAND_DONE;
-}
-
 static int run_reserve(int argc, char **argv)
 {
 	static const struct session_words words = {
 		.takes = ARGUMENT_JOB,
 		.min = 1,
 		.max = 2,
-		.places = { PLACE_FILE, 0 },
+		.places = { PLACE_FILE },
+		.second_is_size = true,
 	};
 	struct session session;
 	offload_reserve_args args = { 0 };
 	int status = session_begin(&session, argc, argv, &words);
 
-	if (status == COMMAND_DONE)
-		status = parse_size(&session, &args.bytes);
 	if (status == COMMAND_DONE) {
 		args.file = place_file(&session.places[0]);
+		args.bytes = session.bytes;
 		status = session_run_job(&session, OFFLOAD_RESERVE,
 		                         (xdrproc_t) xdr_offload_reserve_args, &args);
 	}

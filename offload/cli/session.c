@@ -7,7 +7,7 @@
 
 #include "offload/cli/link.h"
 #include "rpcgen/offload_text.h"
-#include "vfs/base/cleanup.h"
+#include "vfs/base/conf.h"
 
 /* ---- beginning ---- */
 
@@ -25,6 +25,18 @@ static int parse_place(struct session *session, int word, unsigned kinds)
 		                                  : "a path is missing behind the host";
 	return why ? command_misused(session->arguments.command, "'%s': %s", text, why)
 	           : COMMAND_DONE;
+}
+
+static int parse_size(struct session *session, const char *text)
+{
+	uint64_t *bytes = &session->bytes;
+
+	if (conf_size_parse(text, bytes) < 0 || *bytes == 0 || *bytes > INT64_MAX)
+		return command_misused(session->arguments.command,
+		                       "'%s' is no size. Write bytes, or a number with K, M, G or"
+		                       " T, as in 40G",
+		                       text);
+	return COMMAND_DONE;
 }
 
 static int check_places(struct session *session)
@@ -48,6 +60,19 @@ static int check_places(struct session *session)
 	return COMMAND_DONE;
 }
 
+static int parse_words(struct session *session, const struct session_words *words)
+{
+	int status = COMMAND_DONE;
+
+	for (int i = 0; i < session->arguments.word_count && status == COMMAND_DONE; i++) {
+		if (i == 1 && words->second_is_size)
+			status = parse_size(session, session->arguments.words[i]);
+		else
+			status = parse_place(session, i, words->places[i]);
+	}
+	return status == COMMAND_DONE ? check_places(session) : status;
+}
+
 static void show_lost(void *context, const char *why)
 {
 	struct session *session = context;
@@ -66,12 +91,7 @@ int session_begin(struct session *session, int argc, char **argv, const struct s
 	                    why) < 0)
 		return command_misused(argv[0], "%s", why);
 	session->shows_bar = isatty(STDERR_FILENO) && !(session->arguments.given & ARGUMENT_JSON);
-	for (int i = 0; i < session->arguments.word_count; i++) {
-		r = words->places[i] ? parse_place(session, i, words->places[i]) : COMMAND_DONE;
-		if (r != COMMAND_DONE)
-			return r;
-	}
-	r = check_places(session);
+	r = parse_words(session, words);
 	if (r != COMMAND_DONE)
 		return r;
 	if (client_open(&session->client, &session->places[0], &session->arguments) < 0)

@@ -12,6 +12,7 @@ from servers import port, sock, start_nfsd, start_offloadd, top
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "rate(bytes): copy_rate of the sidecar")
+    config.addinivalue_line("markers", "alone: needs no servers")
 
 
 @pytest.fixture(scope="module", name="shares")
@@ -22,6 +23,9 @@ def fixture_shares():
 @pytest.fixture(autouse=True)
 def fixture_servers(request):
     """A fresh export and both programs; request.node.offloadd and .nfsd can be replaced."""
+    if request.node.get_closest_marker("alone"):
+        yield
+        return
     subprocess.run(["rm", "-rf", top + "/e", top + "/ro", top + "/state", top + "/conf"],
                    check=True)
     os.mkdir(top + "/e", 0o755)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 900
 # each: xfs ext4 btrfs
 # parallel: 2
 #
@@ -38,8 +38,8 @@ for python in python3 /usr/bin/python3; do
 done
 status=0
 OFFLOAD_KIND=$kind OFFLOAD_DIR=$TMPDIR OFFLOADD=$build/offload/lodestore-offloadd \
-	NFSD=$build/nfsd/lodestore-nfsd \
+	NFSD=$build/nfsd/lodestore-nfsd LODESTORE=$build/offload/cli/lodestore \
 	"$python" -m pytest -q -p no:cacheprovider --junit-xml="$SANDBOX_WORK/junit.xml" \
-	tests/offload/test_native.py || status=$?
+	tests/offload/test_native.py tests/offload/test_cli.py || status=$?
 count_results "$SANDBOX_WORK/junit.xml"
 [ "$status" -eq 0 ] && [ "$bad" -eq 0 ]

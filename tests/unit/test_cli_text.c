@@ -67,11 +67,11 @@ static const struct {
 	{ "\xc3\xa4",         2, "\xc3\xa4",         "\"\xc3\xa4\"" },
 	{ "\xe2\x82\xac",     3, "\xe2\x82\xac",     "\"\xe2\x82\xac\"" },
 	{ "\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"" },
-	{ "\xc2\x9b" "1m",    4, "\\xc2\\x9b1m",     "\"\\u009b1m\"" },      /* a control character */
+	{ "\xc2\x9b" "1m",    4, "\\xc2\\x9b1m",     "\"\\u009b1m\"" }, /* control character */
 	{ "\xff",             1, "\\xff",            "\"\\udcff\"" },
-	{ "\xc3",             1, "\\xc3",            "\"\\udcc3\"" },        /* cut short */
+	{ "\xc3",             1, "\\xc3",            "\"\\udcc3\"" }, /* cut */
 	{ "\xc3(",            2, "\\xc3(",           "\"\\udcc3(\"" },
-	{ "\xc0\xaf",         2, "\\xc0\\xaf",       "\"\\udcc0\\udcaf\"" }, /* too long a form */
+	{ "\xc0\xaf",         2, "\\xc0\\xaf",       "\"\\udcc0\\udcaf\"" }, /* overlong */
 	{ "\xe0\x80\xaf",     3, "\\xe0\\x80\\xaf",  "\"\\udce0\\udc80\\udcaf\"" },
 	{ "\xed\xa0\x80",     3, "\\xed\\xa0\\x80",  "\"\\udced\\udca0\\udc80\"" }, /* surrogate */
 	{ "\xf4\x90\x80\x80", 4, "\\xf4\\x90\\x80\\x80", "\"\\udcf4\\udc90\\udc80\\udc80\"" },
