@@ -11,7 +11,7 @@ What always holds:
 - The old machine is only read.
 - The new .vmx appears last, in one step, when all that it names is on the disk: a clone that was
   interrupted has none. Its directory has a note (NOTE) of whose clone it is; the same command again
-  goes on from there.
+  takes it over and goes on from there.
 - A clone that failed takes away what it made.
 
 The order of this file: text files (pure), descriptors, .vmx files, where the datastore lies, locks,
@@ -934,9 +934,12 @@ class Plan:
         self.new_names[key] = new_name
 
     def _add_file(self, key, path):
+        """If it is not there: ESXi makes an nvram itself, and starts without an image."""
+        name = self.names.file(path)
         if os.path.isfile(to_bytes(path)):
-            self.new_names[key] = self.names.file(path)
-            self.files.append((path, self.new_names[key]))
+            self.files.append((path, name))
+        if key == "nvram" or (path, name) in self.files:
+            self.new_names[key] = name
 
     def new(self, name):
         return os.path.join(self.new_folder, name)
@@ -1042,9 +1045,18 @@ def check_new_folder(plan, note):
     if not is_there(plan.new(NOTE)):
         if set(list_names(plan.new_folder)) - {temporary(NOTE)}:
             raise Failure("%s is there already: choose another directory" % plan.new_folder)
-    elif read_text_file(plan.new(NOTE), VMX_BYTES_MAX) != note:
+    elif read_note(plan)[:2] != note[:2]:
         raise Failure("%s is an unfinished clone of another machine or name: remove it, or choose"
                       " another directory" % plan.new_folder)
+
+
+def read_note(plan):
+    """[the old .vmx, the clone's name, whose turn it is]; an empty list if it is no such note."""
+    try:
+        note = json.loads(to_text(read_text_file(plan.new(NOTE), VMX_BYTES_MAX)))
+    except (FileNotFoundError, ValueError):
+        return []
+    return note if isinstance(note, list) else []
 
 
 class Clone:
@@ -1053,12 +1065,9 @@ class Clone:
     def __init__(self, plan, patience, args, show):
         self.plan, self.patience, self.args, self.show = plan, patience, args, show
         self.results = []
+        self.note = [plan.vmx_path, plan.name, os.urandom(8).hex()]
 
     # - the new directory -
-
-    def note(self):
-        return json.dumps({"clone-of": self.plan.vmx_path, "name": self.plan.name},
-                          sort_keys=True).encode("ascii")
 
     def open_folder(self):
         """Make it, or take over what the same command left."""
@@ -1066,15 +1075,22 @@ class Clone:
         try:
             os.mkdir(to_bytes(plan.new_folder), mode_of(plan.folder))
         except FileExistsError:
-            check_new_folder(plan, self.note())
+            check_new_folder(plan, self.note)
             if is_there(plan.new(NOTE)):
                 self.show.say("%s was begun before: going on" % plan.new_folder)
+
+    def check_turn(self):
+        """Nothing may be written to a clone that another run has taken over, and perhaps ended."""
+        if read_note(self.plan) != self.note:
+            raise Failure("another lodestore-esx.py has taken over %s: this one stops"
+                          % self.plan.new_folder, EXIT_AGAIN)
 
     # - disks -
 
     def clone_files(self):
         flags = CLONE_VERIFY if self.args.verify else 0
         for source, name in self.plan.clones():
+            self.check_turn()
             args = xdr_file(self.plan.store.remote(source)) + \
                 xdr_file(self.remote(name)) + struct.pack(">I", flags)
             began = time.monotonic()
@@ -1098,6 +1114,7 @@ class Clone:
     def reserve(self):
         for disk in self.plan.disks:
             for _, name, _ in disk.extents:
+                self.check_turn()
                 self.patience.job(RESERVE, xdr_file(self.remote(name)) + struct.pack(">Q", 0),
                                   self.plan.new(name), self.show.progress(name + " (reserving)"))
 
@@ -1136,12 +1153,13 @@ class Clone:
 
     def make(self):
         try:
-            write_file(self.plan.new(NOTE), self.note())
+            write_file(self.plan.new(NOTE), json.dumps(self.note).encode("ascii"))
             self.clone_files()
             if self.args.thick:
                 self.reserve()
             check_not_running(self.plan, self.args.ignore_stale)
             self.check_unchanged()
+            self.check_turn()
             self.write_descriptors()
             return self.write_vmx()
         except Failure as failure:
@@ -1335,7 +1353,7 @@ def clone_command(args, show):
     work = Clone(plan, Patience(server, args.patience, show.say), args, show)
     began = time.monotonic()
     if is_there(plan.new_folder):
-        check_new_folder(plan, work.note())
+        check_new_folder(plan, work.note)
     check_not_running(plan, args.ignore_stale)
     remarks = foresee(plan, args, first_call(server, plan))
     if args.dry_run:

@@ -393,6 +393,18 @@ def test_killed_it_leaves_no_machine_and_the_same_command_goes_on(esx):
 
 
 @pytest.mark.rate("8M")
+def test_the_same_command_twice_at_once_makes_one_machine(esx):
+    """The second takes over; the first writes nothing more."""
+    home = big_machine()
+    first = begin_slow(esx, home)
+    done = run(home, "vm7", "--verify")
+    assert done.returncode == 0, done.err
+    told = first.communicate(timeout=60)[1]
+    assert first.returncode == 4 and b"taken over" in told
+    assert is_clone(export + "/vm7", "vm7", home, [("tmpl", "vm7")])
+
+
+@pytest.mark.rate("8M")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_interrupted_it_takes_all_away(esx, how):
     home = big_machine()

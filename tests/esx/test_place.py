@@ -181,6 +181,23 @@ def test_a_plan_names_all_and_reads_only(esx, tmp_path):
     assert not os.path.exists(str(tmp_path / "vm7"))
 
 
+def test_without_an_nvram_there_is_none_to_clone(esx, tmp_path):
+    home = make_machine(tmp_path, "tmpl")
+    os.unlink(home + "/tmpl.nvram")
+    made = plan(esx, home, tmp_path)
+    assert len(made.clones()) == 1
+    assert made.new_names["nvram"] == "vm7.nvram"
+
+
+@pytest.mark.parametrize("note", [b"", b"rubbish", b"{}", b"[1]", b"\xff", b'["/x.vmx", "vm7"]'])
+def test_a_note_of_something_else_is_nobodys_clone(esx, tmp_path, note):
+    made = plan(esx, make_machine(tmp_path, "tmpl"), tmp_path)
+    os.mkdir(made.new_folder)
+    write(made.new(esx.NOTE), note)
+    with pytest.raises(esx.Failure, match="another machine"):
+        esx.check_new_folder(made, [made.vmx_path, "vm7", "1"])
+
+
 def test_disks_of_the_same_name_and_absolute_paths(esx, tmp_path):
     home = make_machine(tmp_path, "tmpl")
     other = make_machine(tmp_path, "other")
