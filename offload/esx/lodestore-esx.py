@@ -1218,16 +1218,22 @@ def size_text(count):
 
 
 class Show:
-    """What the user sees meanwhile, on standard error."""
+    """What the user sees meanwhile, on standard error; if anybody still looks there."""
 
     def __init__(self, is_quiet):
         self.is_quiet = is_quiet
         self.is_terminal = sys.stderr.isatty()
         self.said_at = 0
 
+    def write(self, text):
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:  # the session is gone; the clone goes on
+            sys.stderr = open(os.devnull, "w")
+
     def say(self, text):
-        sys.stderr.write("lodestore-esx: %s\n" % text)
-        sys.stderr.flush()
+        self.write("lodestore-esx: %s\n" % text)
 
     def progress(self, name):
         def show(job):
@@ -1238,14 +1244,13 @@ class Show:
             share = 100 * job.bytes_done // job.bytes_total if job.bytes_total else 0
             text = "waits for other jobs" if job.state == QUEUED else "%d%% of %s, %s/s (%s)" % (
                 share, size_text(job.bytes_total), size_text(job.rate), job.engine)
-            sys.stderr.write("  %s: %s%s" % (name, text, "   \r" if self.is_terminal else "\n"))
-            sys.stderr.flush()
+            self.write("  %s: %s%s" % (name, text, "   \r" if self.is_terminal else "\n"))
         return show
 
     def done(self, name, job):
         if not self.is_quiet:
-            sys.stderr.write("  %s: %s (%s)%s\n" % (name, size_text(job.bytes_total), job.engine,
-                                                    " " * 20 if self.is_terminal else ""))
+            self.write("  %s: %s (%s)%s\n" % (name, size_text(job.bytes_total), job.engine,
+                                              " " * 20 if self.is_terminal else ""))
 
 
 def parse_arguments(arguments):

@@ -392,6 +392,18 @@ def test_killed_it_leaves_no_machine_and_the_same_command_goes_on(esx):
     assert is_clone(export + "/vm7", "vm7", home, [("tmpl", "vm7")])
 
 
+def test_a_session_that_is_gone_does_not_end_the_clone():
+    """Nobody reads what it says: a pipe whose other end is closed."""
+    home = make_machine(export, "tmpl", (MIB, MIB))
+    end, begin_of_pipe = os.pipe()
+    os.close(end)
+    done = subprocess.run(command(home, "vm7"), stdout=subprocess.DEVNULL, stderr=begin_of_pipe,
+                          check=False)
+    os.close(begin_of_pipe)
+    assert done.returncode == 0
+    assert is_clone(export + "/vm7", "vm7", home, [("tmpl", "vm7"), ("tmpl_1", "vm7_1")])
+
+
 @pytest.mark.rate("8M")
 def test_the_same_command_twice_at_once_makes_one_machine(esx):
     """The second takes over; the first writes nothing more."""

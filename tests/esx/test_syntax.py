@@ -3,6 +3,7 @@
 
 import ast
 import io
+import re
 import tokenize
 
 import pytest
@@ -43,6 +44,15 @@ def too_new(text):
         if token.type == tokenize.NUMBER and "_" in token.string:
             found.append(token.string)
     return found
+
+
+def test_the_guide_tells_every_option(esx, capsys):
+    with pytest.raises(SystemExit):
+        esx.parse_arguments(["clone", "--help"])
+    in_help = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out)) - {"--help"}
+    guide = (SCRIPT.parents[2] / "docs" / "esxi.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in guide.splitlines() if line.startswith("| `--")]
+    assert set(re.findall(r"--[a-z][a-z-]+", "".join(rows))) == in_help
 
 
 def test_the_script_is_python_3_5():
