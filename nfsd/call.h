@@ -61,8 +61,10 @@ struct call {
 
 	struct pool_job job;
 	struct ring_op op;
+	struct vfs_write write;
 	struct vfs_commit commit;
 	uint32_t io_bytes;       /* READ, WRITE: done so far */
+	bool all_durable;        /* WRITE: what is done so far needs no flush */
 	uint64_t write_verifier; /* WRITE: when it began */
 };
 

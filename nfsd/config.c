@@ -22,6 +22,8 @@
 
 #define KEY(member) offsetof(struct config, member)
 
+/* In the order of enum vfs_data_path. */
+static const char *const data_path_choices[] = { "auto", "buffered", "direct", NULL };
 static const char *const offload_thick_choices[] = { "copy", "share", NULL };
 
 /* A row a line: tests/lint/check-conf-man.sh holds lodestore.conf(5) and the packaged file against
@@ -34,6 +36,8 @@ static const struct conf_key config_keys[] = {
 	{ "nfsd", "pool_threads", CONF_NUMBER,
 	  KEY(pool_threads), 1, 256, 16, NULL, NULL, "threads" },
 	{ "nfsd", "rpcbind", CONF_BOOLEAN, KEY(rpcbind), 0, 1, 1, NULL, NULL, NULL },
+	{ "nfsd", "data_path", CONF_CHOICE,
+	  KEY(data_path), 0, 0, VFS_DATA_AUTO, NULL, data_path_choices, NULL },
 	{ "nfsd", "log_level", CONF_TEXT, KEY(log_level), 0, 0, 0, "info", NULL, NULL },
 	{ "nfsd", "offload_dialects", CONF_TEXT,
 	  KEY(offload_dialects_text), 0, 0, 0, "opensds,qnap", NULL, NULL },

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vfs/exports.h"
+#include "vfs/export.h"
 
 enum {
 	CONFIG_LISTEN_MAX = 16,
@@ -20,6 +20,7 @@ struct config {
 	char *listen; /* addresses with commas; NULL: all */
 	uint64_t port, workers, pool_threads;
 	bool rpcbind;
+	unsigned data_path; /* enum vfs_data_path */
 	char *log_level;
 	char *offload_dialects_text;
 	unsigned offload_dialects; /* set of enum vaai_dialect */

@@ -5,13 +5,13 @@
  * One call's life, in the order of this file:
  *
  *     nfs3_write_prepare  arguments, file open, caller allowed
- *     nfs3_write          -> pwrite from the receive buffer
- *     nfs3_write_written  short? stable?  -> pwrite again, group commit, or the reply
+ *     nfs3_write          -> written from the receive buffer (vfs/write.c)
+ *     nfs3_write_written  short? stable?  -> the rest, group commit, or the reply
  *     nfs3_write_synced   -> the reply
  *
- * FILE_SYNC and DATA_SYNC are both answered FILE_SYNC after an fdatasync(2): data, size and extents
- * are on stable storage. Only the times may be older after a power cut (docs/architecture.md says
- * why).
+ * FILE_SYNC and DATA_SYNC are both answered FILE_SYNC after an fdatasync(2), or a direct write that
+ * is durable by itself: data, size and extents are on stable storage. Only the times may be older
+ * after a power cut (docs/architecture.md says why).
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "vfs/base/cleanup.h"
 
 static void nfs3_write_start(struct call *call);
-static void nfs3_write_written(struct ring_op *op, int result);
+static void nfs3_write_written(struct vfs_write *write, int result);
 static void nfs3_write_synced(struct vfs_commit *commit, int error);
 static void nfs3_write_reply(struct call *call, stable_how committed);
 
@@ -46,6 +46,7 @@ int nfs3_write_prepare(struct call *call)
 void nfs3_write(struct call *call)
 {
 	call->io_bytes = 0;
+	call->all_durable = true;
 	/* Not the one at the end: a flush that fails meanwhile may lose this data, and the client
 	 * must find that COMMIT answers with another. */
 	call->write_verifier = atomic_load(&call->worker->server->write_verifier);
@@ -60,31 +61,36 @@ static void nfs3_write_start(struct call *call)
 	const struct nfs3_write_args *args = &call->args.write;
 
 	assert(call->io_bytes < write_bytes(args));
-	call->op.done = nfs3_write_written;
-	ring_pwrite(loop_ring(call->worker->loop), &call->op, vfs_file_fd(call->file),
-	            args->data.bytes + call->io_bytes, write_bytes(args) - call->io_bytes,
-	            args->offset + call->io_bytes);
+	call->write.done = nfs3_write_written;
+	call->write.loop = call->worker->loop;
+	call->write.buffers = call->worker->buffers;
+	call->write.durable = args->stable != UNSTABLE && !call->caller.async;
+	vfs_file_write(call->file, &call->write, args->data.bytes + call->io_bytes,
+	               write_bytes(args) - call->io_bytes, args->offset + call->io_bytes);
 }
 
-static void nfs3_write_written(struct ring_op *op, int result)
+static void nfs3_write_written(struct vfs_write *write, int result)
 {
-	struct call *call = container_of(op, struct call, op);
+	struct call *call = container_of(write, struct call, write);
 	const struct nfs3_write_args *args = &call->args.write;
 
-	if (result > 0)
-		vfs_file_dirtied(call->file); /* also if the rest fails: this part is there */
 	if (result <= 0) {
 		/* No progress: going again would not end. */
 		call_fail(call, result < 0 ? result : -EIO);
 		return;
 	}
 	call->io_bytes += (uint32_t) result;
+	call->all_durable &= write->durable;
 	if (call->io_bytes < write_bytes(args)) {
 		nfs3_write_start(call);
 		return;
 	}
 	if (args->stable == UNSTABLE || call->caller.async) {
 		nfs3_write_reply(call, args->stable == UNSTABLE ? UNSTABLE : FILE_SYNC);
+		return;
+	}
+	if (call->all_durable) {
+		nfs3_write_synced(&call->commit, 0);
 		return;
 	}
 	call->commit.loop = call->worker->loop;

@@ -74,6 +74,14 @@ static void server_flush_failed(void *context, int error)
 	atomic_fetch_add(&server->write_verifier, 1);
 }
 
+static void server_direct_refused(void *context, const struct vfs_export *export, int error)
+{
+	log_always(LOG_LEVEL_WARNING,
+	           "export %u: its disk refuses direct writes: %s. They go through the page cache"
+	           " from now on; 'data_path = buffered' in lodestore.conf does not try",
+	           vfs_export_id(export), strerror(-error));
+}
+
 /* ---- state directory ---- */
 
 static int server_key(const struct config *config, struct vfs_handle_key *ret_key)
@@ -374,7 +382,10 @@ int server_start(struct server *server, const struct config *config)
 	if (r == 0)
 		r = vfs_new(&key, DESCRIPTORS_MIN, &server->vfs);
 	if (r == 0) {
-		vfs_on_flush_failed(server->vfs, server_flush_failed, server);
+		vfs_tell(server->vfs, &(struct vfs_told){ .flush_failed = server_flush_failed,
+		                                          .direct_refused = server_direct_refused,
+		                                          .context = server });
+		vfs_data_path_set(server->vfs, config->data_path);
 		r = server_exports_load(server);
 	}
 	if (r == 0 && server->exports_usable == 0 && config->export_line_count) {

@@ -25,10 +25,10 @@ void vfs_file_dirtied(struct vfs_file *file)
 		atomic_store(&file->dirty_ms, vfs_now_ms());
 }
 
-static void flush_failed(struct vfs *vfs, int error)
+void vfs_flush_failed(struct vfs *vfs, int error)
 {
 	if (vfs->flush_failed)
-		vfs->flush_failed(vfs->flush_context, error);
+		vfs->flush_failed(vfs->told_context, error);
 }
 
 static void flush_schedule(struct vfs_file *file, struct loop *loop)
@@ -82,7 +82,7 @@ static void flush_ended(struct ring_op *op, int result)
 
 	/* The kernel tells an error once: everybody must hear of it before anybody is answered. */
 	if (result < 0)
-		flush_failed(file->vfs, result);
+		vfs_flush_failed(file->vfs, result);
 	pthread_mutex_lock(&file->commit_lock);
 	waiter = group_commit_flush_ends(&file->gate, &again);
 	pthread_mutex_unlock(&file->commit_lock);
@@ -110,6 +110,6 @@ int vfs_file_flush(struct vfs_file *file)
 	atomic_store(&file->dirty, false);
 	r = fsync(file->fd) < 0 ? -errno : 0;
 	if (r < 0)
-		flush_failed(file->vfs, r);
+		vfs_flush_failed(file->vfs, r);
 	return r;
 }

@@ -49,10 +49,23 @@ void vfs_open_files_max_set(struct vfs *vfs, unsigned open_files_max)
 	atomic_store(&vfs->open_files_max, open_files_max);
 }
 
-void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int error), void *context)
+void vfs_tell(struct vfs *vfs, const struct vfs_told *told)
 {
-	vfs->flush_failed = failed;
-	vfs->flush_context = context;
+	vfs->flush_failed = told->flush_failed;
+	vfs->direct_refused = told->direct_refused;
+	vfs->told_context = told->context;
+}
+
+void vfs_data_path_set(struct vfs *vfs, enum vfs_data_path data_path)
+{
+	vfs->data_path = data_path;
+}
+
+static bool is_direct(enum vfs_data_path data_path, const struct vfs_fs *fs)
+{
+	if (fs->direct_align_bytes == 0 || data_path == VFS_DATA_BUFFERED)
+		return false;
+	return data_path == VFS_DATA_DIRECT || fs->durable_without_flush;
 }
 
 static struct vfs_parsed *parsed_ref(struct vfs_parsed *parsed)
@@ -311,8 +324,11 @@ static int export_bring_up(struct vfs *vfs, const struct export_spec *spec, stru
 		return -EEXIST;
 	}
 	r = export_open(table, spec, &export, why);
-	if (r == 0)
+	if (r == 0) {
+		export->gated = is_direct(vfs->data_path, &export->fs);
+		atomic_store(&export->direct, export->gated);
 		r = export_root(vfs, export);
+	}
 	if (r < 0) {
 		if (!why[0])
 			snprintf(why, EXPORT_WHY_BYTES, "%s cannot be exported: %s", spec->path,

@@ -21,9 +21,28 @@ int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vf
 /* Change open_files_max; more that are open go when their turn comes. */
 void vfs_open_files_max_set(struct vfs *vfs, unsigned open_files_max);
 
-/* Be told of every flush that failed, before anybody whom it covered is answered: the write
- * verifier must change. May be called on any thread. Before the first file is opened. */
-void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int error), void *context);
+/* What to be told of; called on any thread. */
+struct vfs_told {
+	/* A flush failed. Told before anybody whom it covered is answered: the write verifier must
+	 * change. */
+	void (*flush_failed)(void *context, int error);
+	/* An export's file system refused direct writes; from now on they go through the cache. */
+	void (*direct_refused)(void *context, const struct vfs_export *export, int error);
+	void *context;
+};
+
+/* Before the first file is opened. */
+void vfs_tell(struct vfs *vfs, const struct vfs_told *told);
+
+/* How data that is to be durable is written. */
+enum vfs_data_path {
+	VFS_DATA_AUTO,     /* directly where a durable write costs no flush of the disk's cache */
+	VFS_DATA_BUFFERED, /* through the page cache, flushes shared */
+	VFS_DATA_DIRECT,   /* past the page cache, wherever the file system can */
+};
+
+/* For exports that are set from now on. */
+void vfs_data_path_set(struct vfs *vfs, enum vfs_data_path data_path);
 
 struct vfs *vfs_free(struct vfs *vfs);
 

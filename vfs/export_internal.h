@@ -29,6 +29,8 @@ struct vfs_export {
 	atomic_uint refs;    /* the table's, and one a cached file */
 	atomic_uint serial;  /* vfs_export_serial() */
 	atomic_bool removed; /* its files are stale from now on */
+	atomic_bool direct;  /* durable writes may go past the page cache */
+	bool gated;          /* direct, or was: writes pass data_gate.h */
 	uint32_t id;
 	uint64_t fsid;
 	int root_fd; /* O_RDONLY; open_by_handle_at(2) starts here */

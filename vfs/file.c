@@ -46,10 +46,20 @@ static struct vfs_file **bucket_of(struct vfs_shard *shard, uint64_t hash)
 	return &shard->buckets[hash / VFS_SHARDS % VFS_SHARD_BUCKETS];
 }
 
+static void direct_close(struct vfs_file *file)
+{
+	AUTO(close_fd) int fd = atomic_exchange(&file->direct_fd, -EBADF);
+
+	if (fd >= 0)
+		atomic_fetch_sub(&file->vfs->open_files, 1);
+}
+
 static void file_free(struct vfs_file *file)
 {
 	assert(!group_commit_busy(&file->gate));
+	assert(file->data_gate.inside == 0);
 	close_fd(&file->fd);
+	direct_close(file);
 	atomic_fetch_sub(&file->vfs->open_files, 1);
 	vfs_export_unref(file->export);
 	pthread_mutex_destroy(&file->open_lock);
@@ -247,6 +257,7 @@ static struct vfs_file *file_new(struct vfs *vfs, struct vfs_export *export, int
 	atomic_store(&file->refs, 2); /* the hash's and the caller's */
 	list_node_init(&file->lru);
 	file->fd = fd;
+	atomic_store(&file->direct_fd, -EBADF);
 	file->vfs = vfs;
 	file->export = vfs_export_ref(export);
 	file->handle = *handle;
@@ -437,7 +448,27 @@ int vfs_file_open(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes,
 
 bool vfs_file_is(const struct vfs_file *file, enum vfs_open open)
 {
+	if (open == VFS_OPEN_READ_WRITE && file->type == VFS_REGULAR &&
+	    atomic_load(&file->export->direct) && !atomic_load(&file->direct_tried))
+		return false;
 	return atomic_load(&file->open) >= open;
+}
+
+/* Without it, too, everything works: through the page cache. Under open_lock. */
+static void direct_open(struct vfs_file *file, const struct vfs_handle_parts *parts)
+{
+	int fd;
+
+	if (!atomic_load(&file->export->direct) || atomic_load(&file->direct_tried))
+		return;
+	if (reserve_open_file(file->vfs, false) == 0) {
+		fd = open_by_parts(file->export, parts, O_RDWR | O_DIRECT | O_NONBLOCK);
+		if (fd < 0)
+			atomic_fetch_sub(&file->vfs->open_files, 1);
+		else
+			atomic_store(&file->direct_fd, fd);
+	}
+	atomic_store(&file->direct_tried, true);
 }
 
 int vfs_file_need(struct vfs_file *file, enum vfs_open open)
@@ -453,9 +484,9 @@ int vfs_file_need(struct vfs_file *file, enum vfs_open open)
 	if (open == VFS_OPEN_READ_WRITE)
 		flags = O_RDWR;
 	pthread_mutex_lock(&file->open_lock);
-	if (!vfs_file_is(file, open)) {
-		r = vfs_handle_parse(file->handle.bytes, file->handle.count, &parts);
-		assert(r == 0);
+	r = vfs_handle_parse(file->handle.bytes, file->handle.count, &parts);
+	assert(r == 0);
+	if (atomic_load(&file->open) < open) {
 		fd = open_patiently(file->vfs, file->export, &parts, flags | O_NONBLOCK);
 		/* Same number, another description: who uses the number sees one or the other. */
 		if (fd < 0)
@@ -465,6 +496,8 @@ int vfs_file_need(struct vfs_file *file, enum vfs_open open)
 		else
 			atomic_store(&file->open, open);
 	}
+	if (r == 0 && open == VFS_OPEN_READ_WRITE)
+		direct_open(file, &parts);
 	pthread_mutex_unlock(&file->open_lock);
 	return r;
 }

@@ -10,9 +10,11 @@
 #include <time.h>
 
 #include "vfs/export.h"
+#include "vfs/data_gate.h"
 #include "vfs/group_commit.h"
 #include "vfs/handle.h"
 #include "vfs/identity.h"
+#include "vfs/io/buffer.h"
 #include "vfs/io/loop.h"
 
 enum vfs_type {
@@ -83,7 +85,32 @@ struct vfs_stats {
 };
 void vfs_stats_get(struct vfs *vfs, struct vfs_stats *ret_stats);
 
-/* Data: vfs/commit.c */
+/* Data: vfs/write.c, vfs/commit.c */
+
+/* One write. The caller sets the first group. */
+struct vfs_write {
+	void (*done)(struct vfs_write *write, int result);
+	struct loop *loop;
+	struct buffer_pool *buffers; /* of the loop's thread */
+	bool durable; /* wanted: wait for the disk if that is the better way; in done(): it has */
+
+	/* write.c's */
+	struct vfs_file *file;
+	const void *bytes;
+	uint32_t count;
+	uint64_t offset;
+	struct buffer *aligned;
+	bool direct;
+	struct data_gate_waiter waiter;
+	struct loop_task task;
+	struct ring_op op;
+};
+
+/* Write @count > 0 bytes, which stay where they are until done(): how many, perhaps fewer, or a
+ * negative errno. The file is open for writing. What is not durable then needs
+ * vfs_file_commit(). From @write->loop's own thread. Never blocks. */
+void vfs_file_write(struct vfs_file *file, struct vfs_write *write, const void *bytes,
+                    uint32_t count, uint64_t offset);
 
 /* Written data is not on disk yet: the file stays open until it is. Never blocks. */
 void vfs_file_dirtied(struct vfs_file *file);

@@ -131,13 +131,10 @@ static int fs_handles_fit(int dir_fd)
 
 /* lseek(2) refuses offsets beyond the largest file, so the limit can be felt for without
  * writing. */
-static uint64_t fs_file_bytes_max(int dir_fd)
+static uint64_t fs_file_bytes_max(int fd)
 {
-	AUTO(close_fd) int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	uint64_t low = INT32_MAX, high = INT64_MAX;
 
-	if (fd < 0) /* read-only: nothing will be written, so any limit is true enough */
-		return INT64_MAX;
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2 + 1;
 
@@ -147,6 +144,18 @@ static uint64_t fs_file_bytes_max(int dir_fd)
 			low = middle;
 	}
 	return low;
+}
+
+static void fs_probe_data(int dir_fd, struct vfs_fs *fs)
+{
+	AUTO(close_fd) int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	fs->file_bytes_max = INT64_MAX;
+	if (fd < 0) /* read-only: nothing will be written, so any limit is true enough */
+		return;
+	fs->file_bytes_max = fs_file_bytes_max(fd);
+	fs->direct_align_bytes = vfs_fs_direct_align(fd);
+	fs->durable_without_flush = vfs_fs_durable_without_flush(fs->device);
 }
 
 static const char *fs_handles_why(int error)
@@ -194,7 +203,7 @@ int vfs_fs_probe(int dir_fd, uint32_t fsid, struct vfs_fs *ret_fs, const char **
 	fs.type = (long) statfs.f_type;
 	fs.name = fs_name(fs.type);
 	fs.has_subvolumes = statfs.f_type == BTRFS_SUPER_MAGIC;
-	fs.file_bytes_max = fs_file_bytes_max(dir_fd);
+	fs_probe_data(dir_fd, &fs);
 	*ret_fs = fs;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "vfs/base/list.h"
+#include "vfs/data_gate.h"
 #include "vfs/export_internal.h"
 #include "vfs/fs.h"
 #include "vfs/group_commit.h"
@@ -32,6 +33,8 @@ struct vfs_file {
 	atomic_uint refs;
 	atomic_uint open; /* enum vfs_open; grows under open_lock, with dup3() onto the same fd */
 	int fd;
+	atomic_int direct_fd;     /* O_DIRECT; negative: written through the page cache only */
+	atomic_bool direct_tried; /* to open direct_fd */
 	enum vfs_type type;
 	struct vfs *vfs;
 	struct vfs_export *export;
@@ -47,8 +50,9 @@ struct vfs_file {
 	pthread_mutex_t set_lock;  /* a guard is checked and the attributes set in one go */
 
 	pthread_mutex_t commit_lock;
-	struct group_commit gate; /* under commit_lock */
-	struct ring_op flush_op;  /* of the loop that flushes; holds a reference */
+	struct group_commit gate;   /* under commit_lock */
+	struct data_gate data_gate; /* under commit_lock */
+	struct ring_op flush_op;    /* of the loop that flushes; holds a reference */
 	struct loop *flush_loop;
 	struct loop_task flush_task;
 	atomic_bool dirty;
@@ -75,8 +79,10 @@ struct vfs {
 	struct vfs_table table;
 	atomic_uint serial_last;
 
-	void (*flush_failed)(void *context, int error); /* vfs_new() */
-	void *flush_context;
+	enum vfs_data_path data_path;
+	void (*flush_failed)(void *context, int error); /* vfs_tell() */
+	void (*direct_refused)(void *context, const struct vfs_export *export, int error);
+	void *told_context;
 
 	struct vfs_shard shards[VFS_SHARDS];
 	atomic_uint_fast64_t opened, hits, evicted, refused;
@@ -111,6 +117,9 @@ void vfs_file_forget_removed(struct vfs *vfs, const struct vfs_handle *handle);
 
 /* The end: every cached file goes, also those whose data the kernel has still to write. */
 void vfs_files_forget(struct vfs *vfs);
+
+/* commit.c: tell of it. */
+void vfs_flush_failed(struct vfs *vfs, int error);
 
 /* attr.c */
 struct stat;

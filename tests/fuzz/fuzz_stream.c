@@ -174,6 +174,7 @@ static int answer(void *context, const struct ring_fake_call *call)
 		break;
 	case RING_FAKE_PREAD:
 	case RING_FAKE_PWRITE:
+	case RING_FAKE_PWRITE_DURABLE:
 	case RING_FAKE_FDATASYNC:
 		result = disk(call);
 		break;

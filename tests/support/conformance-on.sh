@@ -68,6 +68,13 @@ else
 	options+=(--allow-skip '*--freeze-cmd*')
 fi
 
+# Each data path has file systems to be tested on.
+case $kind in
+xfs | tmpfs) data_path=direct ;;
+*) data_path=buffered ;;
+esac
+printf '[nfsd]\ndata_path = %s\n' "$data_path" > "$work/lodestore.conf"
+
 # Both know the same exports, the same state and the socket between them.
 exported()
 {
@@ -76,6 +83,7 @@ exported()
 }
 {
 	printf '%s\n' "$build/nfsd/lodestore-nfsd" --foreground --port 2049
+	printf '%s\n' --config "$work/lodestore.conf"
 	printf '%s\n' --state-dir "$work/state"
 	exported
 } > "$work/ctl/words"

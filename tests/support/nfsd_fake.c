@@ -47,7 +47,7 @@ static void server_open(struct nfsd_fake *fake, size_t buffer_bytes)
 	fake->server.port = 2049;
 	fake->server.serves_ipv4 = true;
 	fake->server.vfs = vfs_fake_new();
-	vfs_on_flush_failed(fake->server.vfs, flush_failed, fake);
+	vfs_tell(fake->server.vfs, &(struct vfs_told){ flush_failed, NULL, fake });
 	atomic_store(&fake->server.write_verifier, 1000);
 	fake->server.replies = reply_cache_new(&limits);
 	fake->server.mounts = mounts_new();

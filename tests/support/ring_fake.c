@@ -115,6 +115,12 @@ void ring_pwrite(struct ring *ring, struct ring_op *op, int fd, const void *byte
 	ring_claim_bytes(ring, op, RING_FAKE_PWRITE, fd, bytes, bytes_count, offset);
 }
 
+void ring_pwrite_durable(struct ring *ring, struct ring_op *op, int fd, const void *bytes,
+                         uint32_t bytes_count, uint64_t offset)
+{
+	ring_claim_bytes(ring, op, RING_FAKE_PWRITE_DURABLE, fd, bytes, bytes_count, offset);
+}
+
 void ring_fdatasync(struct ring *ring, struct ring_op *op, int fd)
 {
 	(void) ring_claim(ring, op, RING_FAKE_FDATASYNC, fd);

@@ -22,6 +22,7 @@ enum ring_fake_kind {
 	RING_FAKE_READ,
 	RING_FAKE_PREAD,
 	RING_FAKE_PWRITE,
+	RING_FAKE_PWRITE_DURABLE,
 	RING_FAKE_FDATASYNC,
 };
 
@@ -33,7 +34,7 @@ struct ring_fake_call {
 	enum ring_fake_kind kind;
 	struct ring_op *op;
 	int fd;
-	void *bytes; /* where to (RECV, READ, PREAD) or what (PWRITE) */
+	void *bytes; /* where to (RECV, READ, PREAD) or what (PWRITE...) */
 	size_t count;
 	uint64_t offset;
 	const struct msghdr *message; /* RECVMSG, SENDMSG */

@@ -71,6 +71,7 @@ struct vfs_fake_node *vfs_fake_make(struct vfs_export *export, enum vfs_type typ
 		                        .ctime = { .tv_sec = 1000 + i } };
 	node->file.type = type;
 	node->file.fd = VFS_FAKE_FD + (int) i;
+	atomic_store(&node->file.direct_fd, -EBADF);
 	node->file.vfs = &fake_vfs;
 	node->file.export = export;
 	node->file.hashed = i % 2 == 0;
@@ -141,6 +142,23 @@ uint64_t vfs_fake_size(unsigned node)
 const uint8_t *vfs_fake_data(unsigned node)
 {
 	return vfs_fake_nodes[node].data;
+}
+
+void vfs_fake_direct(unsigned node)
+{
+	struct vfs_file *file = &vfs_fake_nodes[node].file;
+
+	file->export->fs.direct_align_bytes = VFS_FAKE_DIRECT_ALIGN_BYTES;
+	file->export->gated = true;
+	atomic_store(&file->export->direct, true);
+	atomic_store(&file->direct_fd, VFS_FAKE_DIRECT_FD + (int) node);
+	atomic_store(&file->direct_tried, true);
+	vfs_fake_nodes[node].attr.used_bytes = VFS_FAKE_FILE_BYTES;
+}
+
+void vfs_fake_sparse(unsigned node)
+{
+	vfs_fake_nodes[node].attr.used_bytes = 0;
 }
 
 /* ---- identity ---- */
@@ -287,13 +305,16 @@ int vfs_file_may(const struct vfs_file *file, const struct vfs_attr *attr,
 
 int vfs_fake_io(const struct ring_fake_call *call)
 {
-	struct vfs_fake_node *node = &vfs_fake_nodes[call->fd - VFS_FAKE_FD];
+	bool direct = call->kind == RING_FAKE_PWRITE_DURABLE;
+	bool write = direct || call->kind == RING_FAKE_PWRITE;
+	int at = call->fd - (direct ? VFS_FAKE_DIRECT_FD : VFS_FAKE_FD);
+	struct vfs_fake_node *node = &vfs_fake_nodes[at];
 	uint64_t left, kept;
 
-	assert(call->fd >= VFS_FAKE_FD && call->fd < VFS_FAKE_FD + VFS_FAKE_NODES && node->used);
+	assert(at >= 0 && at < VFS_FAKE_NODES && node->used);
 	(void) vfs_fake_node_of(&node->file);
-	assert(vfs_file_is(&node->file,
-	                   call->kind == RING_FAKE_PWRITE ? VFS_OPEN_READ_WRITE : VFS_OPEN_READ));
+	assert(vfs_file_is(&node->file, write ? VFS_OPEN_READ_WRITE : VFS_OPEN_READ));
+	assert(!direct || (uintptr_t) call->bytes % VFS_FAKE_DIRECT_ALIGN_BYTES == 0);
 	if (call->kind == RING_FAKE_FDATASYNC)
 		return 0;
 	left = call->offset < VFS_FAKE_DATA_BYTES ? VFS_FAKE_DATA_BYTES - call->offset : 0;
@@ -387,13 +408,19 @@ void vfs_exports_visit(struct vfs *vfs,
 		visit(context, &specs[i]);
 }
 
-void vfs_on_flush_failed(struct vfs *vfs, void (*failed)(void *context, int error), void *context)
+void vfs_tell(struct vfs *vfs, const struct vfs_told *told)
 {
-	vfs->flush_failed = failed;
-	vfs->flush_context = context;
+	vfs->flush_failed = told->flush_failed;
+	vfs->direct_refused = told->direct_refused;
+	vfs->told_context = told->context;
 }
 
 /* A test puts its server together by itself: nobody calls these. */
+void vfs_data_path_set(struct vfs *vfs, enum vfs_data_path data_path)
+{
+	abort();
+}
+
 void vfs_open_files_max_set(struct vfs *vfs, unsigned open_files_max)
 {
 	abort();

@@ -20,7 +20,9 @@
 enum {
 	VFS_FAKE_NODES = 32,
 	VFS_FAKE_HANDLE_BYTES = 8,
-	VFS_FAKE_FD = 100000,          /* of node 0; no descriptor of the process */
+	VFS_FAKE_FD = 100000,        /* of node 0; no descriptor of the process */
+	VFS_FAKE_DIRECT_FD = 200000, /* the same, O_DIRECT */
+	VFS_FAKE_DIRECT_ALIGN_BYTES = 512,
 	VFS_FAKE_DATA_BYTES = 16384,   /* kept of each file; what is behind reads as zeros */
 	VFS_FAKE_FILE_BYTES = 4 << 20, /* larger ones: -EFBIG */
 };
@@ -43,4 +45,8 @@ int vfs_fake_io(const struct ring_fake_call *call);
 /* The handle of a node, and its node's size and bytes. */
 void vfs_fake_handle(unsigned node, uint8_t to[VFS_FAKE_HANDLE_BYTES]);
 uint64_t vfs_fake_size(unsigned node);
+
+/* Its export's file system takes direct writes, and the node has no holes; or has. */
+void vfs_fake_direct(unsigned node);
+void vfs_fake_sparse(unsigned node);
 const uint8_t *vfs_fake_data(unsigned node);

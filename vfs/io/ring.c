@@ -235,6 +235,17 @@ void ring_pwrite(struct ring *ring, struct ring_op *op, int fd, const void *byte
 	io_uring_sqe_set_data(sqe, op);
 }
 
+void ring_pwrite_durable(struct ring *ring, struct ring_op *op, int fd, const void *bytes,
+                         uint32_t bytes_count, uint64_t offset)
+{
+	struct io_uring_sqe *sqe = ring_claim(ring, op);
+
+	assert(offset <= INT64_MAX);
+	io_uring_prep_write(sqe, fd, bytes, bytes_count, offset);
+	sqe->rw_flags = RWF_DSYNC;
+	io_uring_sqe_set_data(sqe, op);
+}
+
 void ring_fdatasync(struct ring *ring, struct ring_op *op, int fd)
 {
 	struct io_uring_sqe *sqe = ring_claim(ring, op);

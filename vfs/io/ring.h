@@ -50,6 +50,9 @@ void ring_pread(struct ring *ring, struct ring_op *op, int fd, void *bytes, uint
                 uint64_t offset);
 void ring_pwrite(struct ring *ring, struct ring_op *op, int fd, const void *bytes,
                  uint32_t bytes_count, uint64_t offset);
+/* The same, and it is durable when it ends (RWF_DSYNC). */
+void ring_pwrite_durable(struct ring *ring, struct ring_op *op, int fd, const void *bytes,
+                         uint32_t bytes_count, uint64_t offset);
 void ring_fdatasync(struct ring *ring, struct ring_op *op, int fd);
 
 /* Ask for the end of an operation in flight; its done() comes, with -ECANCELED if it was in
