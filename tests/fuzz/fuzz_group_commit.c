@@ -228,7 +228,7 @@ static void start(void)
 	file.fd = 7;
 	file.vfs = &vfs;
 	vfs.flush_failed = failure_told;
-	vfs.flush_context = &failures_told;
+	vfs.told_context = &failures_told;
 	flush = NULL;
 	dirty = write_again = false;
 	failures = failures_told = 0;
