@@ -83,6 +83,23 @@ def make_sparse(path):
             out.write(chance.randbytes(min(chance.randrange(1, 300_000), SPARSE_BYTES - start)))
 
 
+def data_ranges(path, around_bytes):
+    """(offset, length) of a file's data with so many bytes of what is before and behind; in order,
+    without overlap."""
+    ranges = []
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        start = _next_data(file, 0, size)
+        while start < size:
+            end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+            first, last = max(start - around_bytes, 0), min(end + around_bytes, size)
+            if ranges and first <= sum(ranges[-1]):
+                first = ranges.pop()[0]
+            ranges.append((first, last - first))
+            start = _next_data(file, end, size)
+    return ranges
+
+
 def first_difference(left, right):
     """Offset of the first byte where two files differ, None if they are equal. Skips holes that
     both have."""
