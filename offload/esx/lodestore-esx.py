@@ -758,13 +758,13 @@ class Server:
             self.socket.close()
         self.socket = None
 
-    def call(self, procedure, args, wait_s=0):
-        """The result, behind its offload_status; Refused if that is not OK."""
+    def call(self, procedure, args, read, wait_s=0):
+        """What read makes of the result, behind its offload_status; Refused if that is not OK."""
         try:
             reader = self._exchange(procedure, args, wait_s)
             status = reader.u32()
             if status == 0:
-                return reader
+                return read(reader)
             text = reader.text()
         except (OSError, Unreachable) as error:
             self.close()
@@ -823,12 +823,12 @@ class Patience:
         self.server, self.away_s, self.say = server, away_s, say
         self.since = None
 
-    def call(self, procedure, args, wait_s=0):
+    def call(self, procedure, args, read, wait_s=0):
         while True:
             try:
-                reader = self.server.call(procedure, args, wait_s)
+                result = self.server.call(procedure, args, read, wait_s)
                 self.since = None
-                return reader
+                return result
             except Unreachable as error:
                 self._again(str(error))
             except Refused as refusal:
@@ -851,11 +851,11 @@ class Patience:
         while True:
             try:
                 if job is None:
-                    job = Job(self.call(procedure, args + struct.pack(">I", STEP_WAIT_S),
-                                        STEP_WAIT_S))
+                    job = self.call(procedure, args + struct.pack(">I", STEP_WAIT_S), Job,
+                                    STEP_WAIT_S)
                 else:
-                    job = Job(self.call(WAIT, struct.pack(">IQI", WHICH_ID, job.id, STEP_WAIT_S),
-                                        STEP_WAIT_S))
+                    job = self.call(WAIT, struct.pack(">IQI", WHICH_ID, job.id, STEP_WAIT_S), Job,
+                                    STEP_WAIT_S)
             except Refused as refusal:
                 if refusal.offload_status != STATUS_NO_JOB or job is None:
                     raise Failure("%s: %s" % (what, refusal))
@@ -1107,7 +1107,7 @@ class Clone:
 
     def check_size(self, source, name):
         """Asked of the server: this host may have cached that the name is not there."""
-        total = self.patience.call(STAT, xdr_file(self.remote(name))).u64()
+        total = self.patience.call(STAT, xdr_file(self.remote(name)), Reader.u64)
         if total != os.stat(to_bytes(source)).st_size:
             raise Failure("%s is not as long as its source" % self.plan.new(name))
 
@@ -1199,9 +1199,9 @@ class Clone:
         which = struct.pack(">I", WHICH_FILE) + xdr_file(self.remote(name))
         server = self.patience.server
         try:
-            job = Job(server.call(CANCEL, which, 1))
+            job = server.call(CANCEL, which, Job, 1)
             if job.state in (QUEUED, RUNNING):
-                server.call(WAIT, struct.pack(">IQI", WHICH_ID, job.id, CANCEL_WAIT_S),
+                server.call(WAIT, struct.pack(">IQI", WHICH_ID, job.id, CANCEL_WAIT_S), Job,
                             CANCEL_WAIT_S)
         except (Failure, Unreachable):
             pass  # no such job, or the server is away: the files are removed all the same
@@ -1319,7 +1319,7 @@ def outcome(plan, args, results, remarks):
 def first_call(server, plan):
     """Whether blocks can be shared; or why nothing can be done."""
     try:
-        can = server.call(SUPPORT, xdr_file(plan.store.remote(plan.folder))).u32()
+        can = server.call(SUPPORT, xdr_file(plan.store.remote(plan.folder)), Reader.u32)
     except Unreachable as error:
         raise Failure("%s. Is it up, is it lodestore, is that its port (--server HOST:PORT)?"
                       % error, EXIT_AGAIN)

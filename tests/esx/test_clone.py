@@ -114,13 +114,16 @@ def state_of(folder):
 
 def jobs_running(esx):
     """How many jobs the server has that are not ended."""
+    def read(reader):
+        states = []
+        for _ in range(reader.u32()):
+            states.append(esx.Job(reader).state)
+            reader.text()  # source
+            reader.text()  # destination
+        return states
+
     server = esx.Server("127.0.0.1", port)
-    reader = server.call(8, esx.struct.pack(">QI", 0, 32))
-    states = []
-    for _ in range(reader.u32()):
-        states.append(esx.Job(reader).state)
-        reader.text()
-        reader.text()
+    states = server.call(8, esx.struct.pack(">QI", 0, 32), read)
     server.close()
     return len([state for state in states if state in (esx.QUEUED, esx.RUNNING)])
 
@@ -296,8 +299,17 @@ def test_servers_refusals_are_told_and_nothing_is_left():
 
 
 def test_a_full_disk_leaves_nothing():
-    home = make_machine(export, "tmpl", (MIB, 1 << 40))
-    assert refused(run(home, "vm7", "--thick"), 1, "/vm7/vm7_1-flat.vmdk", "No space left")
+    """Where blocks are shared that is met when they are reserved, else when they are copied."""
+    home = make_machine(export, "tmpl", (MIB, 64 * MIB))
+    write_disk(home + "/tmpl_1-flat.vmdk", 64 * MIB, [(0, os.urandom(64 * MIB))])
+    free = os.statvfs(top)
+    with open(top + "/filler", "wb") as filler:
+        os.posix_fallocate(filler.fileno(), 0, free.f_bavail * free.f_frsize - 20 * MIB)
+    try:
+        assert refused(run(home, "vm7", "--thick"), 1, "/vm7/vm7_1-flat.vmdk", "No space left")
+    finally:
+        os.unlink(top + "/filler")
+    assert run(home, "vm7", "--thick").returncode == 0
 
 
 def test_read_only_exports_are_told():
