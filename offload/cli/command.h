@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /* In the man page, all of them. */
 enum command_exit {
 	COMMAND_DONE = 0,
@@ -19,6 +21,7 @@ struct command {
 	const char *help;
 	/* @argv[0]: the name. Returns the exit status. */
 	int (*run)(int argc, char **argv);
+	bool asks; /* a server: it has the options that all of these have (session.h) */
 };
 
 extern const struct command clone_command, reserve_command, stat_command, checksum_command;

@@ -128,8 +128,8 @@ static int run_reload(int argc, char **argv)
 
 static const char check_config_help[] =
 	"  check-config [OPTION]...\n"
-	"      Tell every mistake in this machine's configuration and exports, as\n"
-	"      lodestore-nfsd --check-config does, whose options it takes.\n";
+	"      Tell every mistake in this machine's configuration and exports. It takes the\n"
+	"      options of lodestore-nfsd.\n";
 
 static const char reload_help[] =
 	"  reload\n"

@@ -120,7 +120,7 @@ static const char punch_help[] =
 	"      Tell how much of FILE is blocks of zeros, which need no space.\n"
 	"        --yes          make them holes\n";
 
-const struct command clone_command = { "clone", clone_help, run_clone };
-const struct command reserve_command = { "reserve", reserve_help, run_reserve };
-const struct command checksum_command = { "checksum", checksum_help, run_checksum };
-const struct command punch_command = { "punch", punch_help, run_punch };
+const struct command clone_command = { "clone", clone_help, run_clone, true };
+const struct command reserve_command = { "reserve", reserve_help, run_reserve, true };
+const struct command checksum_command = { "checksum", checksum_help, run_checksum, true };
+const struct command punch_command = { "punch", punch_help, run_punch, true };

@@ -239,6 +239,6 @@ static const char cancel_help[] =
 	"  cancel JOB|FILE\n"
 	"      Stop a job. A destination that it made is removed, one that existed is emptied.\n";
 
-const struct command jobs_command = { "jobs", jobs_help, run_jobs };
-const struct command wait_command = { "wait", wait_help, run_wait };
-const struct command cancel_command = { "cancel", cancel_help, run_cancel };
+const struct command jobs_command = { "jobs", jobs_help, run_jobs, true };
+const struct command wait_command = { "wait", wait_help, run_wait, true };
+const struct command cancel_command = { "cancel", cancel_help, run_cancel, true };

@@ -35,7 +35,9 @@ static const char help_tail[] =
 	"  help [COMMAND]\n"
 	"      Show this text, or a command's part of it; --help does the same.\n"
 	"  --version\n"
-	"      Show the version.\n"
+	"      Show the version.\n";
+
+static const char help_common[] =
 	"\n"
 	"A FILE is HOST:/path as hosts mount it ([ADDRESS]:/path for IPv6), or a path of this\n"
 	"machine, whose server is asked on its Unix socket. A JOB is a number, or HOST:NUMBER.\n"
@@ -46,7 +48,9 @@ static const char help_tail[] =
 	"  --timeout N    seconds to go on asking a server that is lost meanwhile (default 300)\n"
 	"and those that begin a job:\n"
 	"  --wait         wait for its end, with its progress on a terminal: the default\n"
-	"  --no-wait      print the job's number and leave\n"
+	"  --no-wait      print the job's number and leave\n";
+
+static const char help_end[] =
 	"\n"
 	"Exit status: 0 done; 1 refused or failed; 2 wrong usage; 3 the server cannot be reached;\n"
 	"130 Ctrl-C: the job goes on.\n";
@@ -72,13 +76,14 @@ static int help(const char *name)
 	if (name && !command)
 		return no_such_command(name);
 	if (command) {
-		printf("Usage: lodestore %s", command->help + strspn(command->help, " "));
+		printf("Usage: lodestore %s%s", command->help + strspn(command->help, " "),
+		       command->asks ? help_common : "");
 		return COMMAND_DONE;
 	}
 	fputs(help_head, stdout);
 	for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
 		fputs(commands[i]->help, stdout);
-	fputs(help_tail, stdout);
+	printf("%s%s%s", help_tail, help_common, help_end);
 	return COMMAND_DONE;
 }
 

@@ -104,4 +104,4 @@ static const char stat_help[] =
 	"      Tell a file's length, what it has allocated, and what of it no other file\n"
 	"      shares; and what the server can do there.\n";
 
-const struct command stat_command = { "stat", stat_help, run_stat };
+const struct command stat_command = { "stat", stat_help, run_stat, true };

@@ -81,7 +81,8 @@ check_installed()
 
 	say "installed: files, user, units"
 	for path in /etc/lodestore/lodestore.conf /etc/lodestore/exports \
-		/usr/share/man/man5/lodestore.conf.5.gz; do
+		/usr/share/man/man5/lodestore.conf.5.gz /usr/share/man/man1/lodestore.1.gz \
+		/usr/share/bash-completion/completions/lodestore; do
 		[ -e "$root$path" ] || die "$path is not there"
 	done
 	for unit in "${units[@]}"; do
@@ -99,8 +100,7 @@ check_installed()
 	grep -q 'lodestore: nothing is exported yet' "$SANDBOX_WORK/apt.log" ||
 		die "installing does not say what to do next"
 	inside getent passwd lodestore > /dev/null || die "there is no user lodestore"
-	inside lodestore-nfsd --check-config --config /etc/lodestore/lodestore.conf \
-		--exports /etc/lodestore/exports || die "the default configuration is refused"
+	inside lodestore check-config || die "the default configuration is refused"
 }
 
 # unit_start UNIT - its own command line, as its user with its capabilities; sets $started.
