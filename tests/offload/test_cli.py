@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import random
 import re
 import select
 import signal
@@ -467,6 +468,44 @@ def test_strange_servers(answer, why):
         thread.join()
     assert done.returncode == 3, done
     assert why in done.stderr, done
+
+
+def job_reply(xid):
+    job = (struct.pack(">QIIII", 7, 1, 2, 0, 2) + native.opaque("copy")
+           + struct.pack(">QQQQQQQI", 9, 9, 9, 1, 1, 1, 2, 1) + bytes(16)
+           + native.opaque("a remark") + native.opaque("/srv/a") + native.opaque("/srv/b"))
+    return struct.pack(">6I", xid, 1, 0, 0, 0, 0) + struct.pack(">I", 0) + job
+
+
+@ALONE
+def test_replies_that_are_cut_or_bent_are_survived():
+    whole = job_reply(0)
+    seed = int(os.environ.get("SEED", time.time_ns() % 1000000))
+    print("seed", seed)
+    rng = random.Random(seed)
+    answers = [whole[:count] for count in range(4, len(whole), 4)]
+    for _ in range(60):
+        bent = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            bent[rng.randrange(4, len(bent))] = rng.choice((0, 1, 0x7f, 0x80, 0xff))
+        answers.append(bytes(bent))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            for answer in [whole, *answers]:
+                connection, _ = listener.accept()
+                with connection:
+                    body = connection.recv(65536)[4:8] + answer[4:]
+                    connection.sendall(struct.pack(">I", 0x80000000 | len(body)) + body)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        at = Place("", "--port", str(listener.getsockname()[1]))
+        assert at.json("jobs", "127.0.0.1:7")["job"]["destination"] == "/srv/b"
+        for answer in answers:
+            done = at.run("jobs", "127.0.0.1:7", "--json", encoding="utf-8")
+            assert done.returncode in ((3,) if len(answer) < len(whole) else (0, 1, 3)), done
+            json.loads(done.stdout)
+        thread.join()
 
 
 @ALONE
