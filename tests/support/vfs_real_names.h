@@ -49,11 +49,11 @@ static inline bool is_there(const char *name)
 	return lstat(path_of(name), &stat_) == 0;
 }
 
-/* For calls whose file is of no interest. */
-static inline int put(int r, struct vfs_file *file)
+/* For calls whose file is of no interest: @file is where the call puts it. */
+static inline int put(int r, struct vfs_file **file)
 {
 	if (r == 0)
-		vfs_file_put(file);
+		vfs_file_put(*file);
 	return r;
 }
 
@@ -67,7 +67,7 @@ static inline int create_as(const struct vfs_caller *caller, const char *name,
 	vfs_identity_assume(&caller->cred);
 	r = vfs_create(real.root, name, how, set, (const uint8_t *) verifier, caller, &file);
 	vfs_identity_server();
-	return put(r, file);
+	return put(r, &file);
 }
 
 static inline int create(const char *name, enum vfs_create_how how, const struct vfs_set *set)
@@ -79,7 +79,7 @@ static inline int lookup(struct vfs_file *dir, const char *name)
 {
 	struct vfs_file *file = NULL;
 
-	return put(vfs_lookup(dir, name, &file), file);
+	return put(vfs_lookup(dir, name, &file), &file);
 }
 
 static inline int make_dir(const char *name, uint32_t mode)
@@ -87,7 +87,7 @@ static inline int make_dir(const char *name, uint32_t mode)
 	struct vfs_set set = { .set_mode = true, .mode = mode };
 	struct vfs_file *file = NULL;
 
-	return put(vfs_mkdir(real.root, name, &set, &vfs_real_root, &file), file);
+	return put(vfs_mkdir(real.root, name, &set, &vfs_real_root, &file), &file);
 }
 
 /* Open for changes below it. */

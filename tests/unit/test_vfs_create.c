@@ -120,7 +120,7 @@ START_TEST(modes_are_what_the_client_says_to_the_bit)
 		ck_assert_uint_eq(stat_of("dir").st_mode & 07777, modes[i]);
 		ck_assert_int_eq(
 			put(vfs_mknod(real.root, "pipe", VFS_FIFO, 0, &set, &vfs_real_root, &file),
-		            file),
+		            &file),
 			0);
 		ck_assert_uint_eq(stat_of("pipe").st_mode & 07777, modes[i]);
 		ck_assert_int_eq(unlink(path_of("file")), 0);
@@ -186,7 +186,7 @@ static int created_in_vain(const char *name, int fd)
 
 	return put(
 		vfs_created(real.root, name, fd, VFS_OPEN_READ_WRITE, &set, &vfs_real_root, &file),
-		file);
+		&file);
 }
 
 START_TEST(what_could_not_be_created_whole_goes_and_another_under_its_name_stays)

@@ -54,7 +54,7 @@ static int mount_result(const char *path, const struct export_address *client, u
 	struct vfs_file *file = NULL;
 
 	return put(vfs_mount(real.vfs, path, client, port, &export_names_system, &file, &options),
-	           file);
+	           &file);
 }
 
 static int mount_below(const char *below)

@@ -190,7 +190,7 @@ START_TEST(a_name_that_was_seen_is_found_without_waiting)
 	ck_assert_int_eq(lookup(real.root, "file"), 0);
 	r = vfs_lookup_cached(real.root, "file", &file);
 	ck_assert(r == 0 || r == -EAGAIN); /* the kernel may have dropped it */
-	put(r, file);
+	put(r, &file);
 	ck_assert_int_eq(vfs_lookup_cached(real.root, "none", &file), -EAGAIN);
 	ck_assert_int_eq(vfs_lookup_cached(real.root, "..", &file), -EAGAIN);
 }
