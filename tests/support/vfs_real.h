@@ -90,9 +90,8 @@ static inline void vfs_real_open(struct vfs_real *real, unsigned open_files_max)
 	char line[TEMP_PATH_BYTES], missing[256];
 
 	umask(0);
-	if (!has_identity)
-		ck_assert_int_eq(vfs_identity_init(missing, sizeof missing), 0);
-	has_identity = true;
+	has_identity = has_identity || vfs_identity_init(missing, sizeof missing) == 0;
+	ck_assert_msg(has_identity, "%s", missing);
 	temp_dir_make(real->dir);
 	ck_assert_int_eq(chmod(real->dir, 0777), 0);
 	real->vfs = vfs_real_new(open_files_max);
