@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files.h - the files that a load reads and writes, and one call at a time to prepare them.
+ * files.h - the files that a load reads and writes.
  *
  * `generations` is only there with --verify: what each block must contain.
  */
@@ -9,14 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nfs.h"
-
-struct target {
-	const char *address;
-	uint16_t nfs_port;
-	uint16_t mount_port;
-	const char *export;
-};
+#include "client.h"
 
 struct file {
 	struct nfs_handle handle;
@@ -26,17 +19,10 @@ struct file {
 	bool *busy;            /* by block: a call on it is under way */
 };
 
-/* A blocking connection for one call at a time. All of these end the program if they fail. */
-int client_connect(const struct target *target, uint16_t port);
-
-/* Where a connection's xids begin: by chance, for a server may take a call that it has seen before,
- * on whichever connection, to be the same call once more (RFC 5531 section 9). */
-uint32_t client_first_xid(void);
-
-/* Mounts the export, and makes each file that is missing or too short; with `stamped` all are
- * written anew. */
-struct file *files_prepare(const struct target *target, unsigned count, uint64_t file_bytes,
-                           uint32_t block_bytes, bool stamped);
+/* Mounts the export, and makes each of STEM.0 to STEM.(count - 1) that is missing or too short;
+ * with `stamped` all are written anew. All of these end the program if they fail. */
+struct file *files_prepare(const struct target *target, const char *stem, unsigned count,
+                           uint64_t file_bytes, uint32_t block_bytes, bool stamped);
 
 void files_commit(const struct target *target, const struct file *files, unsigned count);
 
@@ -44,5 +30,3 @@ void files_commit(const struct target *target, const struct file *files, unsigne
 void files_check(const struct target *target, const struct file *files, unsigned count);
 
 void files_free(struct file *files, unsigned count);
-
-__attribute__((format(printf, 1, 2), noreturn)) void die(const char *format, ...);

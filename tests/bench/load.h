@@ -9,14 +9,17 @@
 #include <sys/types.h>
 
 #include "files.h"
-#include "histogram.h"
-#include "process.h"
+#include "measure.h"
+#include "pattern.h"
+
+#define LOAD_ENTRY_NAME "entry.%07u" /* what LOAD_LOOKUP looks up in `folder` */
 
 enum load_kind {
 	LOAD_READ,
 	LOAD_WRITE, /* UNSTABLE */
 	LOAD_SYNC,  /* FILE_SYNC */
 	LOAD_GETATTR,
+	LOAD_LOOKUP,
 	LOAD_NULL,
 	LOAD_MIX, /* 70 % reads, 30 % FILE_SYNC writes */
 	LOAD_KINDS,
@@ -31,27 +34,23 @@ enum {
 struct load_options {
 	struct target target;
 	enum load_kind kind;
+	enum pattern_kind pattern;
 	unsigned depth;
 	unsigned connections;
 	unsigned threads;
 	double warm_up_s;
 	double seconds;
+	unsigned calls_each; /* of each connection, then it is over; 0: by time */
 	uint32_t block_bytes;
-	bool sequential;
-	bool verify;  /* each connection then has a file of its own */
-	pid_t server; /* 0: unknown */
+	uint64_t file_bytes;
+	bool verify;   /* each connection then has a file of its own */
+	bool any_file; /* each call goes to another file, by chance */
+	pid_t server;  /* 0: unknown */
 	struct file *files;
 	unsigned file_count;
-};
-
-struct load_result {
-	uint64_t calls;
-	uint64_t bytes;
-	double seconds;
-	uint64_t client_cpu_us;
-	struct process_usage server; /* cpu_us: during the measurement */
-	struct histogram latencies;
+	struct nfs_handle folder; /* LOAD_LOOKUP */
+	unsigned entries;
 };
 
 /* Ends the program at the first wrong answer. */
-void load_run(const struct load_options *options, struct load_result *ret_result);
+void load_run(const struct load_options *options, struct measurement *ret_result);

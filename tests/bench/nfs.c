@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RFC 1813 for the procedures, RFC 5531 for the envelope. */
-#include "nfs.h"
+#include "nfs_parts.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 enum {
 	ATTRIBUTES_BYTES = 84,
-	ATTRIBUTES_BEFORE_SIZE = 20,
+	ATTRIBUTES_TYPE_TO_SIZE = 16,
+	FOLDER = 2, /* NF3DIR */
 	WCC_BEFORE_BYTES = 24,
 	AUTH_SYS = 1,
 };
 
 static const char machine_name[] = "nfsbench";
 
-static uint8_t *call_begin(uint8_t *to, uint32_t xid, uint32_t program, uint32_t procedure)
+uint8_t *nfs_call_begin(uint8_t *to, uint32_t xid, uint32_t program, uint32_t procedure)
 {
 	const uint32_t name_bytes = sizeof machine_name - 1;
 
@@ -35,7 +36,7 @@ static uint8_t *call_begin(uint8_t *to, uint32_t xid, uint32_t program, uint32_t
 	return wire_put_u32(to, 0);
 }
 
-static size_t call_end(uint8_t *start, const uint8_t *end, uint32_t data_bytes)
+size_t nfs_call_end(uint8_t *start, const uint8_t *end, uint32_t data_bytes)
 {
 	size_t bytes = (size_t) (end - start);
 
@@ -44,86 +45,95 @@ static size_t call_end(uint8_t *start, const uint8_t *end, uint32_t data_bytes)
 	return bytes;
 }
 
-static uint8_t *put_handle(uint8_t *to, const struct nfs_handle *handle)
+uint8_t *nfs_put_handle(uint8_t *to, const struct nfs_handle *handle)
 {
 	return wire_put_opaque(to, handle->data, handle->bytes);
 }
 
 size_t nfs_call_mount(uint8_t *to, uint32_t xid, const char *path)
 {
-	uint8_t *at = call_begin(to, xid, MOUNT_PROGRAM, 1);
+	uint8_t *at = nfs_call_begin(to, xid, MOUNT_PROGRAM, 1);
 
 	at = wire_put_opaque(at, path, (uint32_t) strnlen(path, 1024));
-	return call_end(to, at, 0);
+	return nfs_call_end(to, at, 0);
 }
 
 size_t nfs_call_null(uint8_t *to, uint32_t xid)
 {
-	return call_end(to, call_begin(to, xid, NFS_PROGRAM, NFS_NULL), 0);
+	return nfs_call_end(to, nfs_call_begin(to, xid, NFS_PROGRAM, NFS_NULL), 0);
 }
 
 size_t nfs_call_getattr(uint8_t *to, uint32_t xid, const struct nfs_handle *file)
 {
-	return call_end(to, put_handle(call_begin(to, xid, NFS_PROGRAM, NFS_GETATTR), file), 0);
+	return nfs_call_end(
+		to, nfs_put_handle(nfs_call_begin(to, xid, NFS_PROGRAM, NFS_GETATTR), file), 0);
+}
+
+uint8_t *nfs_put_name(uint8_t *to, const struct nfs_handle *folder, const char *name)
+{
+	return wire_put_opaque(nfs_put_handle(to, folder), name, (uint32_t) strnlen(name, 255));
+}
+
+uint8_t *nfs_put_mode(uint8_t *to, uint32_t mode)
+{
+	to = wire_put_u32(to, 1); /* mode is set */
+	to = wire_put_u32(to, mode);
+	to = wire_put_u32(to, 0);   /* uid is not */
+	to = wire_put_u32(to, 0);   /* gid */
+	to = wire_put_u32(to, 0);   /* size */
+	to = wire_put_u32(to, 0);   /* atime */
+	return wire_put_u32(to, 0); /* mtime */
 }
 
 size_t nfs_call_lookup(uint8_t *to, uint32_t xid, const struct nfs_handle *folder, const char *name)
 {
-	uint8_t *at = put_handle(call_begin(to, xid, NFS_PROGRAM, NFS_LOOKUP), folder);
+	uint8_t *at = nfs_call_begin(to, xid, NFS_PROGRAM, NFS_LOOKUP);
 
-	at = wire_put_opaque(at, name, (uint32_t) strnlen(name, 255));
-	return call_end(to, at, 0);
+	return nfs_call_end(to, nfs_put_name(at, folder, name), 0);
 }
 
 size_t nfs_call_create(uint8_t *to, uint32_t xid, const struct nfs_handle *folder, const char *name)
 {
-	uint8_t *at = put_handle(call_begin(to, xid, NFS_PROGRAM, NFS_CREATE), folder);
+	uint8_t *at = nfs_call_begin(to, xid, NFS_PROGRAM, NFS_CREATE);
 
-	at = wire_put_opaque(at, name, (uint32_t) strnlen(name, 255));
+	at = nfs_put_name(at, folder, name);
 	at = wire_put_u32(at, 0); /* UNCHECKED */
-	at = wire_put_u32(at, 1); /* mode is set */
-	at = wire_put_u32(at, 0644);
-	at = wire_put_u32(at, 0); /* uid is not */
-	at = wire_put_u32(at, 0); /* gid */
-	at = wire_put_u32(at, 0); /* size */
-	at = wire_put_u32(at, 0); /* atime */
-	at = wire_put_u32(at, 0); /* mtime */
-	return call_end(to, at, 0);
+	return nfs_call_end(to, nfs_put_mode(at, 0644), 0);
 }
 
 size_t nfs_call_read(uint8_t *to, uint32_t xid, const struct nfs_handle *file, uint64_t offset,
                      uint32_t count)
 {
-	uint8_t *at = put_handle(call_begin(to, xid, NFS_PROGRAM, NFS_READ), file);
+	uint8_t *at = nfs_put_handle(nfs_call_begin(to, xid, NFS_PROGRAM, NFS_READ), file);
 
 	at = wire_put_u64(at, offset);
 	at = wire_put_u32(at, count);
-	return call_end(to, at, 0);
+	return nfs_call_end(to, at, 0);
 }
 
 size_t nfs_call_write(uint8_t *to, uint32_t xid, const struct nfs_handle *file, uint64_t offset,
                       uint32_t count, enum nfs_stability stability)
 {
-	uint8_t *at = put_handle(call_begin(to, xid, NFS_PROGRAM, NFS_WRITE), file);
+	uint8_t *at = nfs_put_handle(nfs_call_begin(to, xid, NFS_PROGRAM, NFS_WRITE), file);
 
 	assert(count % 4 == 0);
 	at = wire_put_u64(at, offset);
 	at = wire_put_u32(at, count);
 	at = wire_put_u32(at, stability);
 	at = wire_put_u32(at, count);
-	return call_end(to, at, count);
+	return nfs_call_end(to, at, count);
 }
 
 size_t nfs_call_commit(uint8_t *to, uint32_t xid, const struct nfs_handle *file)
 {
-	uint8_t *at = put_handle(call_begin(to, xid, NFS_PROGRAM, NFS_COMMIT), file);
+	uint8_t *at = nfs_put_handle(nfs_call_begin(to, xid, NFS_PROGRAM, NFS_COMMIT), file);
 
 	at = wire_put_u64(at, 0);
 	at = wire_put_u32(at, 0); /* to the end */
-	return call_end(to, at, 0);
+	return nfs_call_end(to, at, 0);
 }
 
-static const char *bad_status(const char *procedure, uint32_t status)
+const char *nfs_bad_status(const char *procedure, uint32_t status)
 {
 	static _Thread_local char text[64];
 
@@ -131,7 +141,7 @@ static const char *bad_status(const char *procedure, uint32_t status)
 	return text;
 }
 
-static const char *short_unless(const struct wire_in *in)
+const char *nfs_short_unless(const struct wire_in *in)
 {
 	return in->bad ? "a reply is too short" : NULL;
 }
@@ -151,10 +161,10 @@ const char *nfs_reply_header(struct wire_in *in, uint32_t *ret_xid)
 		return "something other than an RPC reply came";
 	if (state != 0)
 		return "the server denied an RPC call";
-	return accepted ? bad_status("RPC", accepted) : NULL;
+	return accepted ? nfs_bad_status("RPC", accepted) : NULL;
 }
 
-static void get_handle(struct wire_in *in, struct nfs_handle *handle)
+void nfs_get_handle(struct wire_in *in, struct nfs_handle *handle)
 {
 	uint32_t bytes = wire_get_u32(in);
 	const uint8_t *data = wire_get_bytes(in, wire_padded(bytes));
@@ -167,24 +177,26 @@ static void get_handle(struct wire_in *in, struct nfs_handle *handle)
 	memcpy(handle->data, data, bytes);
 }
 
-/* post_op_attr; gives the file's size, 0 if there are no attributes. */
-static uint64_t get_attributes(struct wire_in *in)
+struct nfs_attributes nfs_get_attributes(struct wire_in *in)
 {
-	struct wire_in attributes;
+	struct nfs_attributes attributes = { .there = wire_get_u32(in) != 0 };
+	struct wire_in inside;
 
-	if (wire_get_u32(in) == 0)
-		return 0;
-	attributes = *in;
+	if (!attributes.there)
+		return attributes;
+	inside = *in;
 	(void) wire_get_bytes(in, ATTRIBUTES_BYTES);
-	(void) wire_get_bytes(&attributes, ATTRIBUTES_BEFORE_SIZE);
-	return wire_get_u64(&attributes);
+	attributes.is_folder = wire_get_u32(&inside) == FOLDER;
+	(void) wire_get_bytes(&inside, ATTRIBUTES_TYPE_TO_SIZE);
+	attributes.bytes = wire_get_u64(&inside);
+	return attributes;
 }
 
-static void skip_wcc(struct wire_in *in)
+void nfs_skip_wcc(struct wire_in *in)
 {
 	if (wire_get_u32(in))
 		(void) wire_get_bytes(in, WCC_BEFORE_BYTES);
-	(void) get_attributes(in);
+	(void) nfs_get_attributes(in);
 }
 
 const char *nfs_reply_mount(struct wire_in *in, struct nfs_handle *ret_root)
@@ -192,9 +204,9 @@ const char *nfs_reply_mount(struct wire_in *in, struct nfs_handle *ret_root)
 	uint32_t status = wire_get_u32(in);
 
 	if (status != NFS_OK)
-		return bad_status("MNT", status);
-	get_handle(in, ret_root);
-	return short_unless(in);
+		return nfs_bad_status("MNT", status);
+	nfs_get_handle(in, ret_root);
+	return nfs_short_unless(in);
 }
 
 const char *nfs_reply_lookup(struct wire_in *in, uint32_t *ret_status, struct nfs_handle *ret_file,
@@ -202,12 +214,12 @@ const char *nfs_reply_lookup(struct wire_in *in, uint32_t *ret_status, struct nf
 {
 	*ret_status = wire_get_u32(in);
 	if (*ret_status == NFS_ERROR_NOENT)
-		return short_unless(in);
+		return nfs_short_unless(in);
 	if (*ret_status != NFS_OK)
-		return bad_status("LOOKUP", *ret_status);
-	get_handle(in, ret_file);
-	*ret_file_bytes = get_attributes(in);
-	return short_unless(in);
+		return nfs_bad_status("LOOKUP", *ret_status);
+	nfs_get_handle(in, ret_file);
+	*ret_file_bytes = nfs_get_attributes(in).bytes;
+	return nfs_short_unless(in);
 }
 
 const char *nfs_reply_create(struct wire_in *in, struct nfs_handle *ret_file)
@@ -215,11 +227,11 @@ const char *nfs_reply_create(struct wire_in *in, struct nfs_handle *ret_file)
 	uint32_t status = wire_get_u32(in);
 
 	if (status != NFS_OK)
-		return bad_status("CREATE", status);
+		return nfs_bad_status("CREATE", status);
 	if (wire_get_u32(in) == 0)
 		return "CREATE gave no handle";
-	get_handle(in, ret_file);
-	return short_unless(in);
+	nfs_get_handle(in, ret_file);
+	return nfs_short_unless(in);
 }
 
 const char *nfs_reply_getattr(struct wire_in *in)
@@ -227,9 +239,9 @@ const char *nfs_reply_getattr(struct wire_in *in)
 	uint32_t status = wire_get_u32(in);
 
 	if (status != NFS_OK)
-		return bad_status("GETATTR", status);
+		return nfs_bad_status("GETATTR", status);
 	(void) wire_get_bytes(in, ATTRIBUTES_BYTES);
-	return short_unless(in);
+	return nfs_short_unless(in);
 }
 
 const char *nfs_reply_read(struct wire_in *in, uint32_t *ret_count, const uint8_t **ret_data)
@@ -238,37 +250,37 @@ const char *nfs_reply_read(struct wire_in *in, uint32_t *ret_count, const uint8_
 	uint32_t data_bytes;
 
 	if (status != NFS_OK)
-		return bad_status("READ", status);
-	(void) get_attributes(in);
+		return nfs_bad_status("READ", status);
+	(void) nfs_get_attributes(in);
 	*ret_count = wire_get_u32(in);
 	(void) wire_get_u32(in); /* end of file */
 	data_bytes = wire_get_u32(in);
 	*ret_data = in->at;
 	if (!in->bad && data_bytes != *ret_count)
 		return "READ's count is not its data's length";
-	return short_unless(in);
+	return nfs_short_unless(in);
 }
 
 const char *nfs_reply_write(struct wire_in *in, uint32_t *ret_count, uint32_t *ret_committed)
 {
 	uint32_t status = wire_get_u32(in);
 
-	skip_wcc(in);
+	nfs_skip_wcc(in);
 	if (status != NFS_OK)
-		return bad_status("WRITE", status);
+		return nfs_bad_status("WRITE", status);
 	*ret_count = wire_get_u32(in);
 	*ret_committed = wire_get_u32(in);
 	(void) wire_get_u64(in); /* the verifier */
-	return short_unless(in);
+	return nfs_short_unless(in);
 }
 
 const char *nfs_reply_commit(struct wire_in *in)
 {
 	uint32_t status = wire_get_u32(in);
 
-	skip_wcc(in);
+	nfs_skip_wcc(in);
 	if (status != NFS_OK)
-		return bad_status("COMMIT", status);
+		return nfs_bad_status("COMMIT", status);
 	(void) wire_get_u64(in);
-	return short_unless(in);
+	return nfs_short_unless(in);
 }

@@ -155,26 +155,31 @@ def folder(*parts):
     return path
 
 
-def mount_volume(kind, on_disk=False):
+def mount_volume(kind, image_dir=None):
     """A new file system of this kind; gives the folder it is mounted on.
 
     Its image is a sparse file in memory: the thousands of flushes that an NFS server owes to its
-    clients then cost little, and the image goes with the mount namespace. `on_disk` puts it into
-    the work folder instead.
+    clients then cost little, and the image goes with the mount namespace. With `image_dir` it lies
+    in that folder instead, and past the page cache of the disk that the folder is on.
     """
     target = folder("volume", kind)
     if kind == "tmpfs":
         command(["mount", "-t", "tmpfs", "-o", f"size={MEMORY_BYTES},mode=755", "volume", target])
         return target
-    image = os.path.join(folder("image" if on_disk else "memory"), kind)
-    if not on_disk and not os.path.ismount(os.path.dirname(image)):
+    image = os.path.join(image_dir or folder("memory"), f"{kind}.{os.getpid()}.image")
+    if not image_dir and not os.path.ismount(os.path.dirname(image)):
         command(["mount", "-t", "tmpfs", "-o", f"size={MEMORY_BYTES}", "images",
                  os.path.dirname(image)])
     with open(image, "wb") as sparse:
         sparse.truncate(IMAGE_BYTES)
-    command(MKFS[kind] + [image])
-    command(["mount", "-o", "loop,discard", image, target])
-    os.unlink(image)  # the loop device holds it until the file system is unmounted
+    try:
+        command(MKFS[kind] + [image])
+        command(["mount", "-o", "loop,discard", image, target])
+    finally:
+        os.unlink(image)  # the loop device holds it until the file system is unmounted
+    if image_dir:
+        device = command(["findmnt", "-n", "-o", "SOURCE", target]).strip()
+        command(["losetup", "--direct-io=on", device])
     return target
 
 
