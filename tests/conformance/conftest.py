@@ -20,13 +20,16 @@ import time
 
 import pytest
 
+import nfs3
 import rpc
+import vaai
 from nfs3 import NFS3_OK
 from server import Server
+from xdr import Packer
 
 GROUPS = ("rpc", "portmap", "mount", "attr", "lookup", "access", "read", "write", "commit",
           "create", "setattr", "remove", "rename", "link", "symlink", "mknod", "readdir", "fsinfo",
-          "handles", "replay", "limits", "esxi", "soak", "faults")
+          "handles", "replay", "limits", "esxi", "vaai", "vaai_o", "vaai_q", "soak", "faults")
 TEST_SECONDS_MAX = 60
 FAULTS_SECONDS_MAX = 180  # the user's commands take their time
 
@@ -253,6 +256,24 @@ def nfs(server):
     client = server.nfs()
     yield client
     client.connection.close()
+
+
+@pytest.fixture(scope="session")
+def why_no_procedure_22(server):
+    """Why no plug-in can offload here, or ""."""
+    connection = server.connect()
+    reply = connection.call_rpc(nfs3.PROGRAM, nfs3.VERSION, vaai.PROCEDURE,
+                                Packer().u32(vaai.Q_REGISTER).u64(vaai.Q_MAGIC).bytes(),
+                                server.cred)
+    connection.close()
+    unknown = reply.accept_stat == rpc.PROC_UNAVAIL
+    return "the server has no procedure 22 (offload by VAAI-NAS plug-ins)" if unknown else ""
+
+
+@pytest.fixture
+def has_procedure_22(why_no_procedure_22):
+    if why_no_procedure_22:
+        pytest.skip(why_no_procedure_22)
 
 
 @pytest.fixture

@@ -69,7 +69,8 @@ def render(tests):
         "The rules are in `rules.py`, in our own words.",
         ""]
     for title, listed in (("What an ESXi host needs (esxi.md)", rules.ESXI),
-                          ("Mistakes that servers have made (defects.md)", rules.DEFECTS)):
+                          ("Mistakes that servers have made (defects.md)", rules.DEFECTS),
+                          ("What VAAI-NAS plug-ins rely on (vaai-wire.md)", rules.VAAI)):
         shown = sum(1 for rule in listed if tests.get(rule))
         lines += ["## %s" % title, "",
                   "%d claims, %d of them tested here." % (len(listed), shown), "",

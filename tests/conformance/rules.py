@@ -2,10 +2,12 @@
 """The rules that the suite holds a server to, beside the RFCs, each in our own short words.
 
 An id is the file's name, the rule's place in it and a letter for each claim that can be tested by
-itself. esxi.md is what an ESXi host needs of an NFSv3 server, defects.md the mistakes that NFSv3
-servers have really made; the sections of the latter have short names here (Durability; RPC: "RPC
-and XDR from strangers"; Duplicates: "Duplicate requests"; Handles: "Handles and exports";
-Directories; Create: "Create, setattr, rename, identity"; Descriptors: "Descriptors and memory").
+itself. esxi.md is what an ESXi host needs of an NFSv3 server; vaai-wire.md what two VAAI-NAS
+plug-ins put on the wire (1: both, 2: dialect O, 3: dialect Q, 4: what their calls do); defects.md
+the mistakes that NFSv3 servers have really made. The sections of the latter have short names here
+(Durability; RPC: "RPC and XDR from strangers"; Duplicates: "Duplicate requests"; Handles: "Handles
+and exports"; Directories; Create: "Create, setattr, rename, identity"; Descriptors: "Descriptors
+and memory").
 
 NOT_ON_THE_WIRE says, for a claim that no test here can show, why, and what shows it instead.
 coverage_table.py makes COVERAGE.md of all this and of the tests' rule(...) marks."""
@@ -207,12 +209,40 @@ DEFECTS = {
     "defects.md Descriptors 2a": "memory does not grow with the number of operations",
 }
 
+VAAI = {
+    "vaai-wire.md 1a": "a first word of neither dialect is GARBAGE_ARGS",
+    "vaai-wire.md 1b": "both dialects on one connection, call by call, of NFS version 3 alone",
+    "vaai-wire.md 1c": "arguments cut short, too long or changed at random are refused",
+    "vaai-wire.md 2a": "dialect O: a reply of 80 bytes with version and command, in errors too",
+    "vaai-wire.md 2b": "dialect O: a command of 296 bytes, version 1, a source where one belongs",
+    "vaai-wire.md 2c": "dialect O: commands 1 to 8",
+    "vaai-wire.md 2d": "dialect O: a name ends with its NUL, and leads nowhere else",
+    "vaai-wire.md 2e": "dialect O: support queries answer 0 or 1",
+    "vaai-wire.md 2f": "dialect O: flags, padding and reserved bytes do not matter",
+    "vaai-wire.md 3a": "dialect Q: REGISTER knows two magic numbers",
+    "vaai-wire.md 3b": "dialect Q: names follow if the flags are 3",
+    "vaai-wire.md 3c": "dialect Q: RESERVESPACE with a count, or 0 for the whole file",
+    "vaai-wire.md 3d": "dialect Q: a name is one component",
+    "vaai-wire.md 4a": "a full clone into the file that the host made is equal when complete",
+    "vaai-wire.md 4b": "a clone is found by its destination, from any connection",
+    "vaai-wire.md 4c": "a clone sent again joins, and is never done twice",
+    "vaai-wire.md 4d": "aborted at any time: the whole clone, or the file as before",
+    "vaai-wire.md 4e": "a fast clone makes its destination like the source; answered is done",
+    "vaai-wire.md 4f": "a fast clone overwrites nothing",
+    "vaai-wire.md 4g": "reserve allocates; thick stays thick, thin stays thin",
+    "vaai-wire.md 4h": "statistics: length, allocated, unique",
+    "vaai-wire.md 4i": "both files' exports, the host and the caller are checked",
+    "vaai-wire.md 4j": "service down: support no, the rest NOTSUPP, NFS goes on",
+    "vaai-wire.md 4k": "handles are checked in every call",
+    "vaai-wire.md 4l": "a full disk is said as a full disk",
+    "vaai-wire.md 4m": "a thousand clones in flight",
+    "vaai-wire.md 4n": "a clone outlives either daemon, and its destination's removal is survived",
+}
+
 NOT_ON_THE_WIRE = {
     "esxi.md 2b": "the log is the server's own: tests of the server's programs",
     "esxi.md 6b": "shown in part by 6a; the socket options need the server's side: unit test",
     "esxi.md 10d": "no reboot here; 10a and Handles 1b stand for it: unit test of handles",
-    "esxi.md 22a": "the group offload comes with the offload service (README.md, \"Groups\")",
-    "esxi.md 23a": "the group offload comes with the offload service (README.md, \"Groups\")",
     "esxi.md 24a": "the log is the server's own: tests of the server's programs",
     "defects.md RPC 1d": "takes longer than a run; time is a parameter of its unit test",
     "defects.md RPC 7c": "takes longer than a run; time is a parameter of its unit test",
@@ -228,4 +258,4 @@ NOT_ON_THE_WIRE = {
     "defects.md Descriptors 2a": "memory is the server's own: RSS plotted by the long soak",
 }
 
-RULES = {**ESXI, **DEFECTS}
+RULES = {**ESXI, **DEFECTS, **VAAI}
