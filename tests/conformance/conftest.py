@@ -51,6 +51,7 @@ def pytest_addoption(parser):
     add("--full-export", help="an export on a nearly full small file system that may be filled")
     add("--frozen-export", help="an export that --freeze-cmd freezes")
     add("--second-address", help="another address of this machine that can reach the server")
+    add("--private-export", help="a read-write export that --second-address may not use")
     add("--restart-cmd", help="stops the server politely and starts it again")
     add("--kill-cmd", help="kills the server (SIGKILL) and starts it again")
     add("--offload-stop-cmd", help="stops the offload service, and leaves NFS")
@@ -360,12 +361,21 @@ def second_root(server):
     return other_export(server, "second_export")
 
 
+def home_in(server, export_root):
+    name = b"conformance-" + secrets.token_hex(4).encode()
+    nfs = server.nfs()
+    yield nfs.new_dir(export_root, name)
+    nfs.remove_tree(export_root, name)
+    nfs.connection.close()
+
+
 @pytest.fixture
 def second_home(server, second_root):
     """A fresh directory in the second export."""
-    name = b"conformance-" + secrets.token_hex(4).encode()
-    nfs = server.nfs()
-    fh = nfs.new_dir(second_root, name)
-    yield fh
-    nfs.remove_tree(second_root, name)
-    nfs.connection.close()
+    yield from home_in(server, second_root)
+
+
+@pytest.fixture
+def private_home(server):
+    """A fresh directory in the export that the second address may not use."""
+    yield from home_in(server, other_export(server, "private_export"))

@@ -451,6 +451,24 @@ def test_source_in_a_read_only_export(nfs, plug, disk, ro_file):
 
 
 @rule("vaai-wire.md 4i")
+def test_a_host_that_is_not_listed(server, nfs, plug, home, image, private_home):
+    """It may use neither source nor destination, even if it has learnt the handles."""
+    if not server.options.second_address:
+        pytest.skip("needs --second-address")
+    theirs, disk = new_image(nfs, private_home), new_disk(nfs, private_home)
+    stranger = type(plug)(server.nfs(connection=server.connect(
+        source_address=server.options.second_address)))
+    plug.cloned(theirs, disk, b"disk")
+    for reply in (stranger.clone(image, disk, b"disk"), stranger.reserve(disk),
+                  stranger.usage(disk), stranger.progress(disk), stranger.abort(disk),
+                  stranger.clone(theirs, new_disk(nfs, home), b"disk"),
+                  stranger.fast(home, b"image", image, private_home, b"fast")):
+        reply.fails(NFS3ERR_ACCES, *BAD_HANDLE)
+    same(nfs, disk, theirs)
+    nfs.lookup(private_home, b"fast").fails(NFS3ERR_NOENT)
+
+
+@rule("vaai-wire.md 4i")
 def test_a_user_without_rights(nfs, plug, user, image, disk):
     """Who may not write the destination, or not read the source, does neither by a clone."""
     nobody = type(plug)(user)
@@ -601,8 +619,8 @@ def test_clone_to_a_full_disk(nfs, plug, home, small):
 
 @rule("vaai-wire.md 4m")
 def test_many_in_flight(server, nfs, plug, home):
-    """A thousand clones (with dialect Q 200, the jobs are the same) begun at once over four connections: each is taken, NFS goes on
-    meanwhile, and all end equal in bounded time."""
+    """A thousand clones (of dialect Q 200, since the jobs are the same) begun at once over four
+    connections: each is taken, NFS goes on meanwhile, and all end equal in bounded time."""
     image = nfs.new_file(home, b"image", os.urandom(20000))
     creates = [nfs.start("CREATE", dir=home, name=b"d%d" % i) for i in range(MANY[plug.name])]
     disks = [nfs.wait(call).ok().fh or nfs.find(home, b"d%d" % i)

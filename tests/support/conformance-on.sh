@@ -41,7 +41,7 @@ volume_mount "$kind" "$work/memory/main" 4G
 volume_mount "$kind" "$work/memory/second" 1G
 volume_mount ext4 "$work/memory/full" 32M
 failing_mount
-mkdir "$work/memory/main/rw" "$work/memory/main/ro"
+mkdir "$work/memory/main/rw" "$work/memory/main/ro" "$work/memory/main/private"
 echo "read only" > "$work/memory/main/ro/conformance-file"
 mkdir "$work/memory/main/ro/conformance-dir"
 fill="cat /dev/zero > $work/small/filler 2> /dev/null || true"
@@ -49,6 +49,7 @@ control=$PWD/tests/support/server-ctl.sh
 main=$work/memory/main
 options=(--forbid-skips --server 127.0.0.1 --second-address 127.0.0.2
 	--export "$main/rw" --ro-export "$main/ro" --second-export "$work/memory/second"
+	--private-export "$main/private"
 	--full-export "$work/memory/full"
 	--restart-cmd "bash $control restart" --kill-cmd "bash $control kill"
 	--offload-stop-cmd "SERVER_CTL=$work/ctl-offload bash $control stop"
@@ -80,6 +81,7 @@ exported()
 {
 	printf -- '--export\n%s *(rw,no_root_squash,insecure)\n' "${served[@]}"
 	printf -- '--export\n%s *(ro,no_root_squash,insecure)\n' "$main/ro"
+	printf -- '--export\n%s 127.0.0.1(rw,no_root_squash,insecure)\n' "$main/private"
 }
 {
 	printf '%s\n' "$build/nfsd/lodestore-nfsd" --foreground --port 2049
