@@ -134,7 +134,9 @@ int service_take(struct request *request, const offload_file *named, enum target
 
 	r = target_resolve(request->settings->vfs, &request->caller, named, use, &target);
 	if (r == 0 && target.file && vfs_file_type(target.file) != VFS_REGULAR)
-		r = -OFFLOAD_ENOTFILE;
+		r = use == TARGET_MAKE && (request->record.flags & OFFLOAD_CLONE_NEW)
+		            ? -EEXIST
+		            : -OFFLOAD_ENOTFILE;
 	if (r == 0) {
 		*ret_file = target.where;
 		request->record.cred = target.cred;

@@ -218,13 +218,14 @@ static void serve_clone(struct request *request, const struct vaai_call *call)
 	if (r < 0)
 		return refuse(request, call, r, "source");
 	r = destination_of(request, call, &destination, &is_new);
-	if (r == 0)
-		r = service_take(request, &destination, TARGET_MAKE, &record->destination);
 	if (r < 0)
 		return refuse(request, call, r, "destination");
 	record->flags = is_new            ? OFFLOAD_CLONE_FAST | OFFLOAD_CLONE_NEW
 	                : call->keep_thin ? OFFLOAD_CLONE_THIN
 	                                  : 0;
+	r = service_take(request, &destination, TARGET_MAKE, &record->destination);
+	if (r < 0)
+		return refuse(request, call, r, "destination");
 	begin(request, call, is_new);
 }
 

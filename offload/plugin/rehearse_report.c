@@ -48,10 +48,10 @@ void rehearse_report_task(struct rehearsal *rehearsal, const struct rehearse_res
 		return;
 	if (step->file)
 		(void) scenario_path(step->file, result->number, path);
-	fprintf(rehearsal->to, "host %-2u  %-7s %s%s%8.3f s  %s%s%s%s%s\n", result->host,
-	        kind_names[step->kind], path, path[0] ? "  " : "", seconds(result->ms),
-	        result->good ? "ok" : "FAILED", result->engine[0] ? "  " : "", result->engine,
-	        result->note[0] ? "  " : "", result->note);
+	fprintf(rehearsal->to, "host %-2u  %-7s  %-36s %8.3f s  %s%s%s%s%s\n", result->host,
+	        kind_names[step->kind], path, seconds(result->ms), result->good ? "ok" : "FAILED",
+	        result->engine[0] ? "  " : "", result->engine, result->note[0] ? "  " : "",
+	        result->note);
 	fflush(rehearsal->to);
 }
 
