@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh NFSD - a server stopped under load, reloaded, with limits, refused its ring; subvolumes.
-# In namespaces and on file systems of its own.
+# run.sh NFSD - a server stopped under load, reloaded, watched, with limits, refused its ring and
+# its ids; files removed behind its back; subvolumes. In namespaces and on file systems of its own.
 
 . tests/support/step.sh
 

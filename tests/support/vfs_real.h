@@ -87,7 +87,7 @@ static inline struct vfs *vfs_real_new(unsigned open_files_max)
 static inline void vfs_real_open(struct vfs_real *real, unsigned open_files_max)
 {
 	static bool has_identity; /* once a process */
-	char line[TEMP_PATH_BYTES], missing[256];
+	char line[TEMP_PATH_BYTES], missing[256] = "";
 
 	umask(0);
 	has_identity = has_identity || vfs_identity_init(missing, sizeof missing) == 0;
