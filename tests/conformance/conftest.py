@@ -7,7 +7,9 @@ Fixtures a test can ask for:
     root      the handle of the export's root
     nfs       a client on a connection of its own, as the suite's user (root, or --uid)
     home      the handle of a fresh directory that only this test uses; removed afterwards
+    home_path its path, the export's before it
     shared    the same, but everybody may write there (mode 0777)
+    offload   a client of lodestore's offload program, as the suite's user
     user      a client as uid 1000 on the same connection as nfs; `other` is uid 1001
     fh        an empty regular file "file" in home
 """
@@ -21,6 +23,7 @@ import time
 import pytest
 
 import nfs3
+import offload as offload_program
 import rpc
 import vaai
 from nfs3 import NFS3_OK
@@ -29,7 +32,8 @@ from xdr import Packer
 
 GROUPS = ("rpc", "portmap", "mount", "attr", "lookup", "access", "read", "write", "commit",
           "create", "setattr", "remove", "rename", "link", "symlink", "mknod", "readdir", "fsinfo",
-          "handles", "replay", "limits", "esxi", "vaai", "vaai_o", "vaai_q", "soak", "faults")
+          "handles", "replay", "limits", "esxi", "vaai", "vaai_o", "vaai_q", "offload",
+          "offload_jobs", "soak", "faults")
 TEST_SECONDS_MAX = 60
 FAULTS_SECONDS_MAX = 180  # the user's commands take their time
 
@@ -277,6 +281,28 @@ def has_procedure_22(why_no_procedure_22):
         pytest.skip(why_no_procedure_22)
 
 
+@pytest.fixture(scope="session")
+def offload_missing(server):
+    """Why the offload program cannot be held to anything, or "" if it can."""
+    connection = server.connect()
+    program = offload_program.Offload(connection, server.cred)
+    header = program.call_rpc(offload_program.NULL)
+    if header.accept_stat == rpc.PROG_UNAVAIL:
+        return "the server has no offload program 0x%x" % offload_program.PROGRAM
+    missing = program.jobs().status == offload_program.UNAVAILABLE
+    connection.close()
+    return "the server's offload service does not run" if missing else ""
+
+
+@pytest.fixture
+def offload(server, offload_missing):
+    if offload_missing:
+        pytest.skip(offload_missing)
+    client = offload_program.Offload(server.connect(), server.cred)
+    yield client
+    client.connection.close()
+
+
 @pytest.fixture
 def user(nfs, as_root):
     return nfs.as_user(1000, 1000)
@@ -309,6 +335,16 @@ def _fresh_directory(server, folder, mode):
 @pytest.fixture
 def home(server, folder):
     yield from _fresh_directory(server, folder, 0o755)
+
+
+@pytest.fixture
+def home_path(server, root, nfs, folder, home):
+    """The path of home, as MNT would be given it."""
+    def name_of(handle, above):
+        fileid = nfs.attributes(handle).fileid
+        return next(entry.name for entry in nfs.list(above)
+                    if entry.fileid == fileid and entry.name not in (b".", b".."))
+    return b"/".join((server.export.rstrip(b"/"), name_of(folder, root), name_of(home, folder)))
 
 
 @pytest.fixture
@@ -364,7 +400,10 @@ def second_root(server):
 def home_in(server, export_root):
     name = b"conformance-" + secrets.token_hex(4).encode()
     nfs = server.nfs()
-    yield nfs.new_dir(export_root, name)
+    fh = nfs.new_dir(export_root, name)
+    nfs.connection.close()
+    yield fh
+    nfs = server.nfs()  # a test may have restarted the server
     nfs.remove_tree(export_root, name)
     nfs.connection.close()
 

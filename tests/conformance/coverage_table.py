@@ -70,7 +70,9 @@ def render(tests):
         ""]
     for title, listed in (("What an ESXi host needs (esxi.md)", rules.ESXI),
                           ("Mistakes that servers have made (defects.md)", rules.DEFECTS),
-                          ("What VAAI-NAS plug-ins rely on (vaai-wire.md)", rules.VAAI)):
+                          ("What VAAI-NAS plug-ins rely on (vaai-wire.md)", rules.VAAI),
+                          ("What lodestore's offload program promises (offload.x)",
+                           rules.OFFLOAD)):
         shown = sum(1 for rule in listed if tests.get(rule))
         lines += ["## %s" % title, "",
                   "%d claims, %d of them tested here." % (len(listed), shown), "",
@@ -79,7 +81,7 @@ def render(tests):
             parts = [cell(tests[rule])] if tests.get(rule) else []
             if rule in rules.NOT_ON_THE_WIRE:
                 parts.append("_not visible on the wire: %s_" % rules.NOT_ON_THE_WIRE[rule])
-            lines.append("| %s | %s | %s |" % (rule.split(".md ")[1], summary, " ".join(parts)))
+            lines.append("| %s | %s | %s |" % (rule.split(" ", 1)[1], summary, " ".join(parts)))
         lines.append("")
     lines += ["## The RFCs", "", "| section | tests |", "|---|---|"]
     for rule in sorted((rule for rule in tests if rule.startswith("RFC ")), key=rfc_key):

@@ -7,7 +7,7 @@ plug-ins put on the wire (1: both, 2: dialect O, 3: dialect Q, 4: what their cal
 the mistakes that NFSv3 servers have really made. The sections of the latter have short names here
 (Durability; RPC: "RPC and XDR from strangers"; Duplicates: "Duplicate requests"; Handles: "Handles
 and exports"; Directories; Create: "Create, setattr, rename, identity"; Descriptors: "Descriptors
-and memory").
+and memory"). offload.x is lodestore's own program for offloads, rpcgen/offload.x.
 
 NOT_ON_THE_WIRE says, for a claim that no test here can show, why, and what shows it instead.
 coverage_table.py makes COVERAGE.md of all this and of the tests' rule(...) marks."""
@@ -239,6 +239,49 @@ VAAI = {
     "vaai-wire.md 4n": "a clone outlives either daemon, and its destination's removal is survived",
 }
 
+OFFLOAD = {
+    "offload.x rpc a": "NULL answers; what version 1 does not have is refused by RPC's own words",
+    "offload.x rpc b": "the program between the server's own parts is not for clients",
+    "offload.x rpc c": "arguments cut short, of no kind, or beyond a bound are GARBAGE_ARGS",
+    "offload.x files a": "a file is named by its handle, its path, or below a directory's handle",
+    "offload.x files b": "symbolic links are not followed, '..' is refused",
+    "offload.x files c": "what is missing is NOENT; names that cannot be are not cut to fit",
+    "offload.x files d": "only regular files",
+    "offload.x files e": "handles of no file are STALE",
+    "offload.x rights a": "without AUTH_SYS nothing is told",
+    "offload.x rights b": "one may clone what one may read to where one may write",
+    "offload.x rights c": "a read-only export is a source only",
+    "offload.x support a": "what a file system can is told beforehand",
+    "offload.x clone a": "a clone is equal to its source and stands by itself; holes stay holes",
+    "offload.x clone b": "an existing destination stays the same file, or is refused if asked",
+    "offload.x clone c": "FAST shares extents or makes nothing",
+    "offload.x clone d": "VERIFY compares, and gives the checksum",
+    "offload.x clone e": "a file onto itself, and unknown flags, are refused",
+    "offload.x clone f": "between exports",
+    "offload.x clone g": "never half a file: nothing is left of a clone that fails",
+    "offload.x reserve a": "space is allocated, length and content stay",
+    "offload.x reserve b": "what is shared becomes its own",
+    "offload.x reserve c": "nothing, too much, and no space",
+    "offload.x stat a": "length and allocated bytes",
+    "offload.x stat b": "unique bytes, where sharing is known",
+    "offload.x checksum a": "XXH3-128, holes as zeros",
+    "offload.x checksum b": "of the file as it is now",
+    "offload.x punch a": "zeros become holes, content stays; a dry run only counts",
+    "offload.x punch b": "not while a host may use the file",
+    "offload.x jobs a": "a job is found by number and by file",
+    "offload.x jobs b": "jobs that are not",
+    "offload.x jobs c": "the list, in pages",
+    "offload.x jobs d": "the same call again joins its job",
+    "offload.x jobs e": "but not when a file has changed, or the flags",
+    "offload.x jobs f": "how far it is, while it runs",
+    "offload.x jobs g": "waits are bounded, and end with the job",
+    "offload.x jobs h": "cancelling, and by whom",
+    "offload.x jobs i": "a file that a job writes is busy, others are not",
+    "offload.x service a": "without the service NFS goes on and offloads are refused at once",
+    "offload.x service b": "jobs and results outlive a restart of the service",
+    "offload.x service c": "jobs go on while NFS restarts",
+}
+
 NOT_ON_THE_WIRE = {
     "esxi.md 2b": "the log is the server's own: tests of the server's programs",
     "esxi.md 6b": "shown in part by 6a; the socket options need the server's side: unit test",
@@ -258,4 +301,4 @@ NOT_ON_THE_WIRE = {
     "defects.md Descriptors 2a": "memory is the server's own: RSS plotted by the long soak",
 }
 
-RULES = {**ESXI, **DEFECTS, **VAAI}
+RULES = {**ESXI, **DEFECTS, **VAAI, **OFFLOAD}

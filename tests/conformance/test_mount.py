@@ -19,16 +19,6 @@ def mount(server):
     client.transport.close()
 
 
-@pytest.fixture
-def inside(server, root, nfs, folder, home):
-    """The path of a directory of ours inside the export, as MNT would be given it."""
-    def name_of(handle, above):
-        fileid = nfs.attributes(handle).fileid
-        return next(entry.name for entry in nfs.list(above)
-                    if entry.fileid == fileid and entry.name not in (b".", b".."))
-    return b"/".join((server.export.rstrip(b"/"), name_of(folder, root), name_of(home, folder)))
-
-
 def dumped(mount):
     """Paths in DUMP, without trailing slashes."""
     return [path.rstrip(b"/") or b"/" for _, path in mount.dump()]
@@ -71,24 +61,24 @@ def test_slashes(server, root, mount, shape):
 
 
 @rule("defects.md Handles 4b")
-def test_directory_inside(nfs, mount, inside, home):
+def test_directory_inside(nfs, mount, home_path, home):
     """A directory inside an export can be mounted; its handle is the directory's."""
-    reply = mount.mnt(inside).ok()
+    reply = mount.mnt(home_path).ok()
     assert nfs.attributes(reply.fh).fileid == nfs.attributes(home).fileid
     assert nfs.attributes(nfs.find(reply.fh, b".")).fileid == nfs.attributes(home).fileid
 
 
 @rule("defects.md Handles 7c", "RFC 1813 5.2.1")
-def test_missing(mount, inside):
+def test_missing(mount, home_path):
     """NOENT for what is not there, below an export."""
-    mount.mnt(inside + b"/missing").fails(MNT3ERR_NOENT)
+    mount.mnt(home_path + b"/missing").fails(MNT3ERR_NOENT)
 
 
 @rule("defects.md Handles 7b", "RFC 1813 5.2.1")
-def test_file(nfs, mount, inside, fh):
+def test_file(nfs, mount, home_path, fh):
     """NOTDIR for a file, and for a path through one."""
-    mount.mnt(inside + b"/file").fails(MNT3ERR_NOTDIR)
-    mount.mnt(inside + b"/file/x").fails(MNT3ERR_NOTDIR)
+    mount.mnt(home_path + b"/file").fails(MNT3ERR_NOTDIR)
+    mount.mnt(home_path + b"/file/x").fails(MNT3ERR_NOTDIR)
 
 
 @rule("defects.md Handles 7d", "RFC 1813 5.2.1")
@@ -132,10 +122,11 @@ def test_climbing_out(server, nfs, root, mount, tail):
 
 @rule("defects.md Handles 4e", "defects.md Handles 3g")
 @pytest.mark.parametrize("target", [b"/etc", b"../../../../../../../../etc", b"/"])
-def test_symlink_out(nfs, mount, inside, home, target):
+def test_symlink_out(nfs, mount, home_path, home, target):
     """A symbolic link in an export leads MNT to nothing outside."""
     nfs.symlink(home, b"out", target).ok()
-    mount.mnt(inside + b"/out").fails(MNT3ERR_ACCES, MNT3ERR_NOENT, MNT3ERR_NOTDIR, MNT3ERR_INVAL)
+    mount.mnt(home_path + b"/out").fails(MNT3ERR_ACCES, MNT3ERR_NOENT, MNT3ERR_NOTDIR,
+                                         MNT3ERR_INVAL)
 
 
 @rule("RFC 1813 5.2.1")
@@ -197,13 +188,13 @@ def test_dump_has_what_was_mounted(server, mount):
 
 
 @rule("RFC 1813 5.2.3", "defects.md Handles 7a")
-def test_umnt_takes_one(server, mount, inside):
+def test_umnt_takes_one(server, mount, home_path):
     """UMNT takes its path from the list and leaves the others; the handle goes on being good."""
     mount.mnt(server.export).ok()
-    handle = mount.mnt(inside).ok().fh
-    mount.umnt(inside)
+    handle = mount.mnt(home_path).ok().fh
+    mount.umnt(home_path)
     paths = dumped(mount)
-    assert inside not in paths and b"/" + server.export.strip(b"/") in paths, paths
+    assert home_path not in paths and b"/" + server.export.strip(b"/") in paths, paths
     nfs = server.nfs()
     nfs.getattr(handle).ok()
     nfs.connection.close()
@@ -217,20 +208,20 @@ def test_umnt_of_the_unknown(mount):
 
 
 @rule("RFC 1813 5.2.4", "defects.md Handles 7a")
-def test_umntall(server, mount, inside):
+def test_umntall(server, mount, home_path):
     """UMNTALL takes all of the caller's; the export can be mounted again."""
     mount.mnt(server.export).ok()
-    mount.mnt(inside).ok()
+    mount.mnt(home_path).ok()
     mount.umntall()
     paths = dumped(mount)
-    assert inside not in paths, "still in the list: %s" % paths
+    assert home_path not in paths, "still in the list: %s" % paths
     mount.mnt(server.export).ok()
 
 
 @rule("defects.md Handles 7e")
-def test_failed_mounts_are_not_recorded(mount, inside, fh):
+def test_failed_mounts_are_not_recorded(mount, home_path, fh):
     """What could not be mounted is not in the list."""
-    for path in (inside + b"/missing", inside + b"/file", b"/etc/conformance-missing"):
+    for path in (home_path + b"/missing", home_path + b"/file", b"/etc/conformance-missing"):
         mount.mnt(path)
         assert path not in dumped(mount), "%r is in the list" % path
 

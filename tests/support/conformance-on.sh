@@ -69,12 +69,13 @@ else
 	options+=(--allow-skip '*--freeze-cmd*')
 fi
 
-# Each data path has file systems to be tested on.
+# Each data path has file systems to be tested on; and the suite looks at copies while they run.
 case $kind in
 xfs | tmpfs) data_path=direct ;;
 *) data_path=buffered ;;
 esac
-printf '[nfsd]\ndata_path = %s\n' "$data_path" > "$work/lodestore.conf"
+printf '%s\n' '[nfsd]' "data_path = $data_path" '[offload]' 'copy_rate = 16M' \
+	> "$work/lodestore.conf"
 
 # Both know the same exports, the same state and the socket between them.
 exported()
@@ -92,6 +93,7 @@ exported()
 {
 	printf '%s\n' "$build/offload/lodestore-offloadd" --foreground
 	printf '%s\n' --state-dir "$work/state" --socket /run/lodestore/offload.sock
+	printf '%s\n' --config "$work/lodestore.conf"
 	exported
 } > "$work/ctl-offload/words"
 
