@@ -6,4 +6,4 @@
 
 . tests/support/step.sh
 
-tests/powercut/run --cuts 6 --nfsd build/bin/lodestore-nfsd
+tests/powercut/run --cuts 5 --nfsd build/bin/lodestore-nfsd
