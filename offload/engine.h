@@ -43,6 +43,7 @@ struct engine_copy {
 	uint64_t from;   /* begin here, aligned: what is before was copied by an earlier run */
 	bool zero_holes; /* the destination has old data or reserved space where the source has
 	                    holes: write zeros there without giving up the space */
+	bool skip_zeros; /* runs of zeros in the data become holes; the destination is all hole */
 	bool checksum;   /* only with from == 0 */
 };
 

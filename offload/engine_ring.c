@@ -43,8 +43,9 @@ struct slot {
 	struct ring_copy *copy;
 	uint8_t *bytes;
 	uint64_t offset;
-	uint32_t count; /* bytes of the file in it */
-	uint32_t done;  /* of them, read or written so far */
+	uint32_t count;    /* bytes of the file in it */
+	uint32_t done;     /* of them, read or written so far */
+	uint32_t write_to; /* the write in flight ends there */
 	bool read, written;
 };
 
@@ -87,13 +88,36 @@ static void slot_read_go_on(struct slot *slot)
 	           (uint32_t) engine_align_up(slot->count) - slot->done, slot->offset + slot->done);
 }
 
+/* The run of pieces from @from on that are zeros, or that are not: where it ends. */
+static uint32_t slot_run(const struct slot *slot, uint32_t from, bool zeros)
+{
+	while (from < slot->count) {
+		const uint8_t *piece = slot->bytes + from;
+		uint32_t left = slot->count - from, count = left < ZERO_BYTES ? left : ZERO_BYTES;
+
+		if ((piece[0] == 0 && memcmp(piece, piece + 1, count - 1) == 0) != zeros)
+			break;
+		from += count;
+	}
+	return from;
+}
+
 /* Whole blocks, also at the end of the file: its length is set in the end. */
 static void slot_write_go_on(struct slot *slot)
 {
+	slot->write_to = slot->count;
+	if (slot->copy->args->skip_zeros) {
+		slot->done = slot_run(slot, slot->done, true);
+		slot->write_to = slot_run(slot, slot->done, false);
+	}
+	if (slot->done == slot->count) {
+		slot->written = true;
+		return;
+	}
 	slot->op.done = slot_written;
-	ring_pwrite(slot->copy->ring, &slot->op, slot->copy->destination_fd,
-	            slot->bytes + slot->done, (uint32_t) engine_align_up(slot->count) - slot->done,
-	            slot->offset + slot->done);
+	ring_pwrite(
+		slot->copy->ring, &slot->op, slot->copy->destination_fd, slot->bytes + slot->done,
+		(uint32_t) engine_align_up(slot->write_to) - slot->done, slot->offset + slot->done);
 }
 
 static void slot_read(struct ring_op *op, int result)
@@ -118,7 +142,7 @@ static void slot_written(struct ring_op *op, int result)
 {
 	struct slot *slot = container_of(op, struct slot, op);
 
-	if (result < 0 || engine_advance(&slot->done, slot->count, result) < 0)
+	if (result < 0 || engine_advance(&slot->done, slot->write_to, result) < 0)
 		return copy_failed(slot->copy, result < 0 ? result : -EIO);
 	if (slot->done < slot->count)
 		return slot_write_go_on(slot);

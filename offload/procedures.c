@@ -193,7 +193,8 @@ static void begin(struct request *request, uint32_t wait_s)
 static void serve_clone(struct request *request)
 {
 	const offload_clone_args *args = &request->args.clone;
-	const uint32_t known = OFFLOAD_CLONE_FAST | OFFLOAD_CLONE_VERIFY | OFFLOAD_CLONE_NEW;
+	const uint32_t known = OFFLOAD_CLONE_FAST | OFFLOAD_CLONE_VERIFY | OFFLOAD_CLONE_NEW |
+	                       OFFLOAD_CLONE_THIN;
 	int r;
 
 	if (args->flags & ~known)

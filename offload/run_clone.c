@@ -118,6 +118,7 @@ static int copy(struct clone *clone, uint64_t from, bool zero_holes)
 		.bytes = clone->bytes,
 		.from = from,
 		.zero_holes = zero_holes,
+		.skip_zeros = (clone->record->flags & OFFLOAD_CLONE_THIN) && !zero_holes,
 		.checksum = from == 0 && wants_checksum(clone),
 	};
 	uint8_t checksum[ENGINE_CHECKSUM_BYTES];

@@ -144,6 +144,43 @@ def mount_portmap_args():
     }
 
 
+def vaai_o(number, name=b"", source=None, version=1, name_bytes=None, cut=None):
+    """Dialect O of procedure 22: the command is little-endian."""
+    field = name + bytes(1) if name else b""
+    said = len(field) if name_bytes is None else name_bytes
+    command = struct.pack("<QIIII256sQQ", version, number, 0, 0, said, field, 0, 0)[:cut]
+    union = u32(1) if source is None else u32(0) + source
+    return HANDLE + union + opaque(command)
+
+
+def vaai():
+    magic = 0x8068269529234103
+    longest = opaque(b"n" * 255)
+    seeds = {"o_%d" % number: vaai_o(number) for number in range(2, 10)}
+    seeds.update({
+        "o_clone": vaai_o(1, b"vm/disk.vmdk", HANDLE),
+        "o_clone_dots": vaai_o(1, b"vm/../disk.vmdk", HANDLE),
+        "o_clone_without_source": vaai_o(1, b"disk"),
+        "o_longest_name": vaai_o(1, b"n" * 255, HANDLE),
+        "o_unterminated": vaai_o(1, b"name", HANDLE, name_bytes=4),
+        "o_name_too_long": vaai_o(1, b"name", HANDLE, name_bytes=257),
+        "o_version_2": vaai_o(1, b"name", HANDLE, version=2),
+        "o_short_command": vaai_o(3, cut=295),
+        "q_register": u32(0) + u64(magic),
+        "q_register_wrong": u32(0) + u64(magic + 1),
+        "q_reserve": u32(1) + HANDLE + u64(1 << 40),
+        "q_stat": u32(2) + HANDLE,
+        "q_clone": u32(3) + HANDLE + HANDLE + u32(0x10),
+        "q_fast_clone": u32(3) + HANDLE + HANDLE + u32(3) + opaque(b"to") + opaque(b"from"),
+        "q_fast_clone_longest": u32(3) + HANDLE + HANDLE + u32(3) + longest + longest,
+        "q_fast_clone_slash": u32(3) + HANDLE + HANDLE + u32(3) + opaque(b"a/b") + longest,
+        "q_inquiry": u32(4) + HANDLE,
+        "q_abort": u32(5) + HANDLE,
+        "neither": u32(6) + HANDLE,
+    })
+    return seeds
+
+
 def handles():
     kernel = bytes(range(20))
     head = bytes([1, 0x81, 0, 0]) + u32(7) + u64(0x1122334455667788)
@@ -199,6 +236,7 @@ def stream_calls():
         "readdir": [(16, ROOT + u64(0) + bytes(8) + u32(n)) for n in (4096, 128, 0, -1)],
         "readdirplus": [(17, ROOT + u64(0) + bytes(8) + u32(n, 9 * n)) for n in (4096, 99, 1)],
         "fs": [(18, ROOT), (19, FILE), (20, DIR)],
+        "vaai": [(22, u32(0) + u64(0x8068269529234103)), (22, u32(4) + FILE), (22, u32(6))],
         "mount": [(1, opaque(b"/a")), (1, opaque(b"/c")), (5, b""), (2, b""), (3, opaque(b"/a"))],
     }
 
@@ -287,6 +325,7 @@ def main():
     write("rpc_call", rpc_calls())
     write("nfs3_args", nfs3_args())
     write("mount_portmap_args", mount_portmap_args())
+    write("vaai", vaai())
 
 
 if __name__ == "__main__":

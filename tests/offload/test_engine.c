@@ -177,6 +177,45 @@ START_TEST(old_data_under_holes_is_zeroed_and_space_kept)
 }
 END_TEST
 
+static uint64_t used_bytes(int fd)
+{
+	struct stat stat;
+
+	ck_assert_int_eq(fsync(fd), 0);
+	ck_assert_int_eq(fstat(fd, &stat), 0);
+	return (uint64_t) stat.st_blocks * 512;
+}
+
+/* Written zeros at the beginning, in the middle and at the end, where the length is odd. */
+START_TEST(zeros_are_left_out_on_request)
+{
+	const uint64_t bytes = 5 * MIB + 4097;
+	AUTO(free_ptr) uint8_t *zeros = calloc(1, MIB);
+	struct engine_control control = { 0 };
+	int from = scratch(), to = scratch();
+	struct engine_copy copy = { .source_fd = from,
+		                    .destination_fd = to,
+		                    .bytes = bytes,
+		                    .skip_zeros = true,
+		                    .checksum = true };
+	uint8_t checksum[ENGINE_CHECKSUM_BYTES], expected[ENGINE_CHECKSUM_BYTES];
+
+	fill(from, 0, bytes, 3);
+	MUST(pwrite(from, zeros, 128 * KIB, 0) == 128 * KIB);
+	MUST(pwrite(from, zeros, MIB, 2 * MIB + 64 * KIB) == MIB);
+	MUST(pwrite(from, zeros, MIB, (off_t) (bytes - MIB)) == MIB);
+	ck_assert_int_eq(ftruncate(to, (off_t) bytes), 0);
+	ck_assert_int_eq(engine_ring_copy(&copy, &control, checksum), 0);
+	must_be_equal(from, to);
+	checksum_of(from, expected);
+	ck_assert_mem_eq(checksum, expected, sizeof checksum);
+	ck_assert_uint_eq(atomic_load(&control.done_bytes), bytes);
+	ck_assert_uint_le(used_bytes(to), used_bytes(from) - 2 * MIB);
+	close(from);
+	close(to);
+}
+END_TEST
+
 static const uint64_t sizes[] = { 0, 1, 4095, 4096, 4097, MIB - 1, MIB, MIB + 1, 9 * MIB + 5 };
 
 START_TEST(any_length_is_copied)
@@ -342,6 +381,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, a_copy_has_the_content_and_the_holes, 0, 2);
 	tcase_add_loop_test(tcase, old_data_under_holes_is_zeroed_and_space_kept, 0, 2);
+	tcase_add_test(tcase, zeros_are_left_out_on_request);
 	tcase_add_loop_test(tcase, any_length_is_copied, 0, ARRAY_COUNT(sizes));
 	tcase_add_test(tcase, a_copy_goes_on_from_where_it_was);
 	tcase_add_test(tcase, cancelling_stops_every_engine);

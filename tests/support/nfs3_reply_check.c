@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rpcgen/nfs3.h"
+#include "rpcgen/vaai.h"
 #include "vfs/base/cleanup.h"
 
 static const xdrproc_t results_of[] = {
@@ -75,6 +76,21 @@ bool reply_check_header(const uint8_t *bytes, size_t bytes_count, struct reply_s
 	return good && (ret_seen->success || ret_seen->result_bytes == 0);
 }
 
+/* Procedure 22 where nothing is offloaded: both dialects' "no". */
+static bool check_vaai(const uint8_t *results, size_t result_bytes)
+{
+	struct xdr_in in = xdr_in(results, result_bytes);
+	nfsstat3 status = (nfsstat3) xdr_get_u32(&in);
+	uint32_t next;
+
+	if (status != NFS3_OK && result_bytes == 4)
+		return true; /* dialect Q */
+	next = xdr_get_u32(&in);
+	if (next == VAAI_REPLY_BYTES)
+		return result_bytes == VAAI_RESULT_BYTES_MAX;
+	return next == 0 && xdr_get_u32(&in) == 0 && xdr_in_done(&in); /* REGISTER */
+}
+
 bool reply_check_nfs3(uint32_t procedure, const uint8_t *results, size_t result_bytes)
 {
 	union results decoded;
@@ -83,6 +99,8 @@ bool reply_check_nfs3(uint32_t procedure, const uint8_t *results, size_t result_
 
 	if (procedure == NFSPROC3_NULL)
 		return result_bytes == 0;
+	if (procedure == VAAI_PROCEDURE)
+		return check_vaai(results, result_bytes);
 	if (procedure >= ARRAY_COUNT(results_of))
 		return false;
 	memset(&decoded, 0, sizeof decoded);

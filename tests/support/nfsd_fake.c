@@ -9,6 +9,7 @@
 
 #include "nfsd/mounts.h"
 #include "nfsd/peers.h"
+#include "rpcgen/vaai.h"
 #include "nfsd/rates.h"
 #include "vfs/base/log.h"
 
@@ -38,6 +39,7 @@ static void server_open(struct nfsd_fake *fake, size_t buffer_bytes)
 		.connections = 16,
 		.connections_per_address = 16,
 		.calls_per_connection = 16,
+		.offload_dialects = VAAI_DIALECT_O | VAAI_DIALECT_Q,
 		.record_timeout_s = 3600,
 		.reply_timeout_s = 3600,
 	};
