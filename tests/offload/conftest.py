@@ -13,6 +13,7 @@ from servers import port, sock, start_nfsd, start_offloadd, top
 def pytest_configure(config):
     config.addinivalue_line("markers", "rate(bytes): copy_rate of the sidecar")
     config.addinivalue_line("markers", "alone: needs no servers")
+    config.addinivalue_line("markers", "dialects(words): offload_dialects of nfsd")
 
 
 @pytest.fixture(scope="module", name="shares")
@@ -26,19 +27,23 @@ def fixture_servers(request):
     if request.node.get_closest_marker("alone"):
         yield
         return
-    subprocess.run(["rm", "-rf", top + "/e", top + "/ro", top + "/state", top + "/conf"],
-                   check=True)
-    os.mkdir(top + "/e", 0o755)
-    os.mkdir(top + "/ro", 0o755)
+    old = ("e", "ro", "off", "state", "conf", "NFSD.log", "OFFLOADD.log")
+    subprocess.run(["rm", "-rf", *(f"{top}/{name}" for name in old)], check=True)
+    for name in ("e", "ro", "off"):
+        os.mkdir(f"{top}/{name}", 0o755)
     with open(top + "/conf", "w", encoding="ascii") as conf:
-        conf.write(f"[nfsd]\nrpcbind = no\n[offload]\nsocket = {sock}\n")
+        marker = request.node.get_closest_marker("dialects")
+        conf.write("[nfsd]\nrpcbind = no\n"
+                   + (f"offload_dialects = {marker.args[0]}\n" if marker else "")
+                   + f"[offload]\nsocket = {sock}\n")
         marker = request.node.get_closest_marker("rate")
         if marker:
             conf.write(f"copy_rate = {marker.args[0]}\n")
     with open(top + "/exports", "w", encoding="ascii") as exports:
         exports.write(f"{top}/e 127.0.0.1(rw,no_root_squash) ::1(rw,no_root_squash)"
-                      " 10.0.0.2(ro) 10.0.0.3(rw)\n"
-                      f"{top}/ro 127.0.0.1(ro,no_root_squash)\n")
+                      " 10.0.0.2(ro) 10.0.0.3(rw) 127.0.0.3(rw)\n"
+                      f"{top}/ro 127.0.0.1(ro,no_root_squash)\n"
+                      f"{top}/off 127.0.0.1(rw,no_root_squash,no_offload)\n")
     request.node.offloadd = start_offloadd()
     request.node.nfsd = start_nfsd()
     yield

@@ -92,12 +92,12 @@ def read_job(reader):
 
 
 class Client:
-    def __init__(self, where, program=PROGRAM, before=b"", uid=0):
+    def __init__(self, where, program=PROGRAM, before=b"", uid=0, source=None):
         if isinstance(where, str):
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.connect(where)
         else:
-            self.socket = socket.create_connection(where)
+            self.socket = socket.create_connection(where, None, source and (source, 0))
         self.socket.settimeout(60)
         self.program, self.before, self.uid, self.xid = program, before, uid, 1000
 
@@ -120,12 +120,16 @@ class Client:
             data += part
         return data
 
-    def receive(self):
+    def receive_record(self):
         data, last = b"", False
         while not last:
             mark = struct.unpack(">I", self.receive_bytes(4))[0]
             last = bool(mark >> 31)
             data += self.receive_bytes(mark & 0x7FFFFFFF)
+        return data
+
+    def receive(self):
+        data = self.receive_record()
         xid, reply, denied, _, length = struct.unpack(">IIIII", data[:20])
         assert (xid, reply, length) == (self.xid, 1, 0)
         if denied:

@@ -29,12 +29,16 @@ def command(number, name=b"", version=1, length=None, flags=0):
 class PlugIn(Client):
     """One connection, as a plug-in has it: MOUNT, LOOKUP, procedure 22."""
 
-    def __init__(self, where, uid=0):
-        super().__init__(where, NFS, uid=uid)
+    def __init__(self, where, uid=0, source=None):
+        super().__init__(where, NFS, uid=uid, source=source)
 
     def rpc(self, program, version, procedure, args=b""):
         self.send(procedure, args, program, version)
         return self.receive()
+
+    def receive_statuses(self, count):
+        """Of so many calls that were sent, in whatever order they are answered."""
+        return [struct.unpack(">I", self.receive_record()[24:28])[0] for _ in range(count)]
 
     def mount(self, path):
         reader = self.rpc(MOUNT, 3, 1, opaque(path))

@@ -5,8 +5,6 @@
 #include "rpcgen/vaai.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/check_main.h"
