@@ -32,7 +32,7 @@ void list_run(const struct list_options *options, struct measurement *ret_result
 	struct client *client = client_new(&options->target, options->target.nfs_port);
 	uint64_t end_ns;
 
-	measurement_begin(ret_result, options->server);
+	measurement_begin(ret_result, &options->observed);
 	end_ns = now_ns() + (uint64_t) (options->seconds * 1e9);
 	do {
 		unsigned found = list_once(options, client, &ret_result->latencies);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "client.h"
 #include "measure.h"
@@ -16,7 +15,7 @@ struct list_options {
 	unsigned entries; /* that it has, names with a dot in front aside */
 	bool plus;        /* READDIRPLUS, else READDIR */
 	double seconds;   /* after these no further round begins; the first is never cut short */
-	pid_t server;
+	struct observed observed;
 };
 
 /* An operation is an entry, a latency is a call's. */

@@ -397,7 +397,7 @@ static void measure(const struct load_options *options, struct worker *workers,
 	if (options->calls_each == 0) {
 		pthread_barrier_wait(&all_connected);
 		sleep_s(options->warm_up_s);
-		measurement_begin(result, options->server);
+		measurement_begin(result, &options->observed);
 		atomic_store(&phase, MEASURING);
 		sleep_s(options->seconds);
 		atomic_store(&phase, STOPPING);
@@ -405,7 +405,7 @@ static void measure(const struct load_options *options, struct worker *workers,
 		join_workers(options, workers);
 		return;
 	}
-	measurement_begin(result, options->server);
+	measurement_begin(result, &options->observed);
 	atomic_store(&phase, MEASURING);
 	pthread_barrier_wait(&all_connected);
 	join_workers(options, workers);

@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "files.h"
 #include "measure.h"
@@ -45,7 +44,7 @@ struct load_options {
 	uint64_t file_bytes;
 	bool verify;   /* each connection then has a file of its own */
 	bool any_file; /* each call goes to another file, by chance */
-	pid_t server;  /* 0: unknown */
+	struct observed observed;
 	struct file *files;
 	unsigned file_count;
 	struct nfs_handle folder; /* LOAD_LOOKUP */

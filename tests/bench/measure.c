@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "disk.h"
 #include "tool.h"
 
 static uint64_t own_cpu_us(void)
@@ -17,15 +18,33 @@ static uint64_t own_cpu_us(void)
 	       (uint64_t) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-void measurement_begin(struct measurement *measurement, pid_t server)
+static uint64_t flushes(const struct measurement *measurement)
+{
+	const char *path = measurement->observed.disk_stat;
+	uint64_t flushes = 0;
+
+	if (path && disk_flushes(path, &flushes) < 0)
+		die("%s does not tell how many flushes there were", path);
+	return flushes;
+}
+
+static struct process_usage usage(const struct measurement *measurement)
+{
+	struct process_usage usage = { 0 };
+
+	if (measurement->observed.server && process_usage(measurement->observed.server, &usage) < 0)
+		die("there is no process %d", (int) measurement->observed.server);
+	return usage;
+}
+
+void measurement_begin(struct measurement *measurement, const struct observed *observed)
 {
 	memset(measurement, 0, sizeof *measurement);
-	measurement->pid = server;
-	if (server) {
-		process_forget_peak(server);
-		if (process_usage(server, &measurement->server) < 0)
-			die("there is no process %d", (int) server);
-	}
+	measurement->observed = *observed;
+	if (observed->server)
+		process_forget_peak(observed->server);
+	measurement->server = usage(measurement);
+	measurement->disk_flushes = flushes(measurement);
 	measurement->client_cpu_us = own_cpu_us();
 	measurement->began_ns = now_ns();
 }
@@ -36,11 +55,9 @@ void measurement_end(struct measurement *measurement)
 
 	measurement->seconds = (double) (now_ns() - measurement->began_ns) / 1e9;
 	measurement->client_cpu_us = own_cpu_us() - measurement->client_cpu_us;
-	if (!measurement->pid)
-		return;
-	if (process_usage(measurement->pid, &measurement->server) < 0)
-		die("the server died");
+	measurement->server = usage(measurement);
 	measurement->server.cpu_us -= before_us;
+	measurement->disk_flushes = flushes(measurement) - measurement->disk_flushes;
 }
 
 static double us(const struct measurement *measurement, double share)
@@ -63,11 +80,14 @@ void measurement_print_json(const struct measurement *measurement)
 	       (double) measurement->bytes / measurement->seconds, us(measurement, 0.5),
 	       us(measurement, 0.99), us(measurement, 0.999),
 	       per_call(measurement, measurement->client_cpu_us));
-	if (measurement->pid)
+	if (measurement->observed.server)
 		printf(", \"server_cpu_us_per_op\": %.3f, \"server_rss_kib\": %" PRIu64
 		       ", \"server_peak_kib\": %" PRIu64,
 		       per_call(measurement, measurement->server.cpu_us),
 		       measurement->server.resident_kib, measurement->server.peak_kib);
+	if (measurement->observed.disk_stat)
+		printf(", \"disk_flushes_per_op\": %.4f",
+		       per_call(measurement, measurement->disk_flushes));
 }
 
 void measurement_print_line(const struct measurement *measurement)
@@ -77,7 +97,7 @@ void measurement_print_line(const struct measurement *measurement)
 	       (double) measurement->bytes / measurement->seconds / 1e6, us(measurement, 0.5),
 	       us(measurement, 0.99), us(measurement, 0.999),
 	       per_call(measurement, measurement->client_cpu_us));
-	if (measurement->pid)
+	if (measurement->observed.server)
 		printf(", server %.2f us CPU each, %.1f MiB peak",
 		       per_call(measurement, measurement->server.cpu_us),
 		       (double) measurement->server.peak_kib / 1024);

@@ -11,20 +11,27 @@
 #include "histogram.h"
 #include "process.h"
 
+/* Whose work it is, and the disk below: each may be unknown. */
+struct observed {
+	pid_t server;          /* 0: unknown */
+	const char *disk_stat; /* its file in /sys/block; NULL: unknown */
+};
+
 struct measurement {
 	uint64_t calls;
 	uint64_t bytes;
 	double seconds;
 	uint64_t client_cpu_us;
 	struct process_usage server; /* cpu_us: during the measurement */
+	uint64_t disk_flushes;
 	struct histogram latencies;
 	/* between begin and end */
-	pid_t pid;
+	struct observed observed;
 	uint64_t began_ns;
 };
 
-/* `server` 0: nobody's memory and time are looked at. Calls, bytes, latencies are the caller's. */
-void measurement_begin(struct measurement *measurement, pid_t server);
+/* Calls, bytes and latencies are for the caller to fill in. */
+void measurement_begin(struct measurement *measurement, const struct observed *observed);
 void measurement_end(struct measurement *measurement);
 
 /* The members of a JSON object, or words on a line, that tell it. */

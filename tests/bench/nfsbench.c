@@ -119,7 +119,7 @@ static void run_small(const struct bench_options *options, struct measurement *r
 		                             .files = load->file_count,
 		                             .file_bytes = load->block_bytes,
 		                             .stable = options->stable,
-		                             .server = load->server };
+		                             .observed = load->observed };
 
 	small_run(&small, ret_phases);
 }
@@ -130,7 +130,7 @@ static void run_tree(const struct bench_options *options, struct measurement *re
 	struct tree_options tree = { .source = load->target,
 		                     .copy = load->target,
 		                     .workers = load->connections,
-		                     .server = load->server };
+		                     .observed = load->observed };
 	struct tree_counts counts = { 0 };
 
 	tree.copy.export = options->copy_export;
@@ -147,7 +147,7 @@ static void run_list(const struct bench_options *options, struct measurement *re
 		                           .entries = load->entries,
 		                           .plus = options->mode == BENCH_LISTPLUS,
 		                           .seconds = load->seconds,
-		                           .server = load->server };
+		                           .observed = load->observed };
 
 	list_run(&list, ret_result);
 }

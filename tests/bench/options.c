@@ -46,6 +46,7 @@ static void usage(void)
 	      "  --calls N                 until each connection made N calls, from the start\n"
 	      "  --verify                  check the data of every read, and all of it at the end\n"
 	      "  --pid N                   the server's process: its CPU time and memory\n"
+	      "  --disk-stat FILE          /sys/block/DISK/stat: how often it was flushed\n"
 	      "  --json                    one JSON object instead of a line\n",
 	      stderr);
 	exit(2);
@@ -72,6 +73,7 @@ static const struct option long_options[] = {
 	{ "seconds", required_argument, NULL, 'T' },
 	{ "warm-up", required_argument, NULL, 'w' },
 	{ "pid", required_argument, NULL, 'P' },
+	{ "disk-stat", required_argument, NULL, 'A' },
 	{ "any-file", no_argument, NULL, 'a' },
 	{ "sequential", no_argument, NULL, 'S' },
 	{ "boot", no_argument, NULL, 'B' },
@@ -121,7 +123,7 @@ static bool set_flag(struct bench_options *options, int option)
 	}
 }
 
-/* Whom to call, and for what. */
+/* Whom to call, for what, and whose disk to watch. */
 static bool set_target(struct bench_options *options, int option, const char *value)
 {
 	struct target *target = &options->load.target;
@@ -150,6 +152,9 @@ static bool set_target(struct bench_options *options, int option, const char *va
 		return true;
 	case 'C':
 		options->copy_export = value;
+		return true;
+	case 'A':
+		options->load.observed.disk_stat = value;
 		return true;
 	default:
 		return false;
@@ -196,7 +201,7 @@ static void set_number(struct load_options *load, int option, const char *value)
 		load->warm_up_s = option_seconds(value, "warm-up");
 		break;
 	case 'P':
-		load->server = (pid_t) option_number(value, "pid", 1, 1 << 30);
+		load->observed.server = (pid_t) option_number(value, "pid", 1, 1 << 30);
 		break;
 	}
 }

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 
 import sandbox
 import servers
@@ -22,7 +23,23 @@ def check(command):
     if "export" not in fields or "port" not in fields:
         raise sandbox.SandboxError("--peer wants {export} and {port} in the command line, as in"
                                    " --peer 'unfsd -d -n {port} -m {port} -e {export}'")
-    return os.path.basename(shlex.split(command)[0])
+    return os.path.basename(_program(command))
+
+
+def need_all(commands):
+    """Refuse peers that are not there, and two of one name."""
+    names = [check(command) for command in commands]
+    for command, name in zip(commands, names):
+        path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+        if not shutil.which(_program(command), path=path):
+            raise sandbox.SandboxError(f"--peer: there is no program {_program(command)}")
+        if names.count(name) > 1 or name in servers.KINDS:
+            raise sandbox.SandboxError(f"--peer: two servers are called {name}. Give one of them"
+                                       " a link of another name.")
+
+
+def _program(command):
+    return shlex.split(command)[0]
 
 
 class Peer(servers.Server):

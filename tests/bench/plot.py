@@ -93,7 +93,7 @@ def _legend(names, y=62):
     return parts
 
 
-def ratio_bars(title, subtitle, rows):
+def ratio_bars(title, subtitle, rows, more_is_better=True):
     """rows: (label, [ratio of each turn]). A bar from 1 to the median, a line over the spread."""
     height = TOP + ROW_HEIGHT * len(rows) + BOTTOM
     numbers = [1.0] + [value for _, values in rows for value in values]
@@ -104,7 +104,7 @@ def ratio_bars(title, subtitle, rows):
         y = TOP + ROW_HEIGHT * (number + 0.5)
         median = sorted(values)[len(values) // 2]
         left, right = sorted((scale(1), scale(median)))
-        colour = COLOURS[0] if median >= 1 else COLOURS[1]
+        colour = COLOURS[0] if (median >= 1) == more_is_better else COLOURS[1]
         parts += [_text(LABEL_WIDTH - 10, y + 4, label, "end"),
                   f'<rect x="{left:.1f}" y="{y - 7:.1f}" width="{max(1, right - left):.1f}"'
                   f' height="14" fill="{colour}" fill-opacity="0.75"/>',

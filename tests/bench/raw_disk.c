@@ -180,7 +180,7 @@ void raw_disk_run(const struct raw_disk_options *options, struct measurement *re
 	for (unsigned i = 0; i < options->depth; i++)
 		write_start(&run, &run.writes[i]);
 	run_until(&run, now_ns() + (uint64_t) (options->warm_up_s * 1e9));
-	measurement_begin(ret_result, 0);
+	measurement_begin(ret_result, &options->observed);
 	run.measuring = true;
 	run_until(&run, now_ns() + (uint64_t) (options->seconds * 1e9));
 	measurement_end(ret_result);

@@ -24,9 +24,9 @@ struct raw_disk_options {
 	uint32_t block_bytes;
 	unsigned depth;
 	bool sequential;
+	struct observed observed;
 	double warm_up_s;
 	double seconds;
 };
 
-/* `ret_result->server` stays empty: the work is done by this program itself. */
 void raw_disk_run(const struct raw_disk_options *options, struct measurement *ret_result);

@@ -123,7 +123,7 @@ static void *lane_main(void *argument)
 static void run_phase(const struct raw_files_options *options, struct lane *lanes,
                       enum raw_phase phase, struct measurement *ret_phase)
 {
-	measurement_begin(ret_phase, 0);
+	measurement_begin(ret_phase, &options->observed);
 	for (unsigned i = 0; i < options->threads; i++) {
 		lanes[i].phase = phase;
 		if (pthread_create(&lanes[i].thread, NULL, lane_main, &lanes[i]) != 0)

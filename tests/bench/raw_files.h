@@ -25,6 +25,7 @@ struct raw_files_options {
 	unsigned files;
 	unsigned threads; /* the files are shared out, each thread has a folder of its own */
 	uint32_t file_bytes;
+	struct observed observed;
 };
 
 void raw_files_run(const struct raw_files_options *options, struct measurement *ret_phases);

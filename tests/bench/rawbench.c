@@ -26,12 +26,19 @@ static const char *const policy_names[RAW_POLICIES] = {
 };
 
 static const struct option long_options[] = {
-	{ "file", required_argument, NULL, 'f' },     { "policy", required_argument, NULL, 'p' },
-	{ "block", required_argument, NULL, 'b' },    { "depth", required_argument, NULL, 'd' },
-	{ "file-mib", required_argument, NULL, 'm' }, { "sequential", no_argument, NULL, 's' },
-	{ "seconds", required_argument, NULL, 'T' },  { "warm-up", required_argument, NULL, 'w' },
-	{ "folder", required_argument, NULL, 'F' },   { "files", required_argument, NULL, 'n' },
-	{ "threads", required_argument, NULL, 't' },  { NULL, 0, NULL, 0 },
+	{ "file", required_argument, NULL, 'f' },
+	{ "policy", required_argument, NULL, 'p' },
+	{ "block", required_argument, NULL, 'b' },
+	{ "depth", required_argument, NULL, 'd' },
+	{ "file-mib", required_argument, NULL, 'm' },
+	{ "sequential", no_argument, NULL, 's' },
+	{ "seconds", required_argument, NULL, 'T' },
+	{ "warm-up", required_argument, NULL, 'w' },
+	{ "folder", required_argument, NULL, 'F' },
+	{ "files", required_argument, NULL, 'n' },
+	{ "disk-stat", required_argument, NULL, 'A' },
+	{ "threads", required_argument, NULL, 't' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static void usage(void)
@@ -42,6 +49,8 @@ static void usage(void)
 	      "  The first writes durably at a depth. Policies: buffered-flush, direct-flush (one\n"
 	      "  fdatasync for a depth of writes), buffered-dsync, direct-dsync (each by itself).\n"
 	      "  The second makes, writes, lists, reads, removes N files with an fsync for each.\n"
+	      "  Both take --disk-stat FILE, as in /sys/block/DISK/stat: how often it was "
+	      "flushed.\n"
 	      "  Prints one JSON object.\n",
 	      stderr);
 	exit(2);
@@ -96,6 +105,8 @@ static void parse(int argc, char **argv, struct raw_disk_options *disk,
 			usage();
 		else if (option == 'F')
 			files->folder = optarg;
+		else if (option == 'A')
+			disk->observed.disk_stat = files->observed.disk_stat = optarg;
 		else if (option == 'n')
 			files->files = (unsigned) option_number(optarg, "files", 1, FILES_MAX);
 		else if (option == 't')

@@ -171,7 +171,7 @@ static void *lane_main(void *argument)
 static void run_phase(const struct small_options *options, struct lane *lanes,
                       enum small_phase phase, struct measurement *ret_phase)
 {
-	measurement_begin(ret_phase, options->server);
+	measurement_begin(ret_phase, &options->observed);
 	for (unsigned i = 0; i < options->connections; i++) {
 		lanes[i].phase = phase;
 		lanes[i].next = 0;

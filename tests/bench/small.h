@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "client.h"
 #include "measure.h"
@@ -31,7 +30,7 @@ struct small_options {
 	unsigned files; /* of all connections together */
 	uint32_t file_bytes;
 	bool stable; /* write FILE_SYNC, else UNSTABLE and COMMIT */
-	pid_t server;
+	struct observed observed;
 };
 
 /* A phase that is left out has no calls. Ends the program at the first wrong answer. */

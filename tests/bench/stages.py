@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 
+import kernel_read
 import sandbox
 
 OPEN_FILE_BYTES = 64 << 10
@@ -114,8 +115,15 @@ class FewEntries(Entries):
     folder, size = "few", "few_entries"
 
 
+class Large(Stage):
+    """One file to be read from end to end; it stays in the server's page cache."""
+
+    def prepare(self):
+        _fill(os.path.join(self.export, kernel_read.FILE), self.sizes["large_mib"] << 20)
+
+
 STAGES = {"": Stage, "boot": Boot, "tree": Tree, "open": Open, "sparse": Sparse, "many": Entries,
-          "few": FewEntries}
+          "few": FewEntries, "hdparm": Large}
 
 
 def _fill(path, size):

@@ -10,6 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../clients")]
 
 import figures  # noqa: E402
+import kernel_read  # noqa: E402
 import peer  # noqa: E402
 import plot  # noqa: E402
 import report  # noqa: E402
@@ -127,6 +128,18 @@ def test_all_arguments_can_be_filled_in_at_any_scale():
             assert "{" not in load.argv.format(**sizes) + load.raw.format(**sizes)
 
 
+def test_dd_is_understood():
+    said = ("3+1 records in\n3+1 records out\n"
+            "7340032 bytes (7.3 MB, 7.0 MiB) copied, 0.5 s, 14.7 MB/s\n")
+    found = kernel_read.result_of(said)
+    assert (found["calls"], found["ops_per_s"], found["bytes_per_s"]) == (7, 14, 7340032 * 2)
+    assert "failed" in kernel_read.result_of("dd: failed to open")
+
+
+def test_without_reflink_there_are_no_clones():
+    assert workloads.chosen(["boot"], False, reflink=False) == []
+
+
 def test_words_choose_by_name_or_group():
     assert {load.group for load in workloads.chosen(["small"], False)} == {"small"}
     assert len(workloads.chosen(["GETATTR", "boot"], False)) == 2
@@ -174,3 +187,11 @@ def test_a_peer_needs_an_export_and_a_port():
                           ("d {export} {port} {nonsense}", "nonsense")):
         with pytest.raises(sandbox.SandboxError, match=word):
             peer.check(command)
+
+
+def test_peers_must_be_there_and_have_names_of_their_own():
+    peer.need_all(["sh {export} {port}", "/bin/true {export} {port}"])
+    for commands, word in ((["no-such-server {export} {port}"], "no program"),
+                           (["sh {export} {port}", "/bin/sh {export} {port}"], "two servers")):
+        with pytest.raises(sandbox.SandboxError, match=word):
+            peer.need_all(commands)

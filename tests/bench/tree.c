@@ -212,7 +212,7 @@ void tree_run(const struct tree_options *options, struct measurement *ret_result
 		workers[i].queue = &queue;
 		workers[i].client = client_new(&options->source, options->source.nfs_port);
 	}
-	measurement_begin(ret_result, options->server);
+	measurement_begin(ret_result, &options->observed);
 	for (unsigned i = 0; i < options->workers; i++)
 		if (pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) != 0)
 			die("a thread could not be started");

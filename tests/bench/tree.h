@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "client.h"
 #include "measure.h"
@@ -15,7 +14,7 @@ struct tree_options {
 	struct target source;
 	struct target copy; /* the same server, another export; what is there already is a fault */
 	unsigned workers;
-	pid_t server;
+	struct observed observed;
 };
 
 struct tree_counts {

@@ -19,7 +19,7 @@ BOOT_CALLS = 4_000  # of each clone, about 17 KiB on average
 
 
 class Workload(NamedTuple):
-    """One run of nfsbench; {names} in argv are filled in by sizes()."""
+    """One run of nfsbench, most of them; {names} in argv are filled in by sizes()."""
     name: str
     argv: str
     group: str  # -k finds it by this too
@@ -29,6 +29,7 @@ class Workload(NamedTuple):
     stage: str = ""
     base: str = ""  # of the same, smaller: what each operation costs more than there
     phases: tuple = ()
+    guest: bool = False  # not nfsbench but a Linux kernel reads (kernel_read.py)
 
     def rows(self):
         """The names of its rows in the report."""
@@ -98,6 +99,8 @@ WORKLOADS = [
     Workload("tree copied by 4 workers", "--op tree --connections 4 --copy-export {copy}", "tree",
              stage="tree"),
 
+    Workload("buffered read by a Linux kernel", "", "kernel", stage="hdparm", guest=True),
+
     _connections(1),
     _connections(8, ONE),
     _connections(64, ONE),
@@ -124,7 +127,8 @@ for _name, _folder, _count, _base in ((FEW_ENTRIES, "few", "{few_entries}", ""),
             stage=_folder, base=_title + _base if _base else ""))
 
 
-def chosen(words, quick):
-    """Those with one of the words in their name or group, all without words."""
-    return [load for load in WORKLOADS if (load.quick or not quick)
+def chosen(words, quick, reflink=True):
+    """Those with one of the words in their name or group, all without words; clones want reflink."""
+    return [load for load in WORKLOADS
+            if (load.quick or not quick) and (reflink or load.stage != "boot")
             and (not words or any(word in load.name or word == load.group for word in words))]
