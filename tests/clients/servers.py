@@ -92,16 +92,20 @@ class Lodestore(Server):
     has_portmapper = True
 
     def __init__(self, exports, label="main", prefix=(), binary=None, port=2049, rpcbind=False,
-                 options="rw,no_root_squash"):
+                 options="rw,no_root_squash", settings=""):
         super().__init__(exports, label, prefix)
         self.binary = binary or os.path.join(HERE, "../../build/bin/lodestore-nfsd")
         self.nfs_port = self.mount_port = port
         self.rpcbind = rpcbind
         self.options = options
+        self.settings = settings  # of lodestore.conf
 
     def argv(self):
-        argv = [self.binary, "--foreground", "--state-dir", self.state, "--listen", "0.0.0.0",
-                "--port", str(self.nfs_port)]
+        config = os.path.join(self.state, "lodestore.conf")
+        with open(config, "w", encoding="ascii") as out:
+            out.write(self.settings)
+        argv = [self.binary, "--config", config, "--foreground", "--state-dir", self.state,
+                "--listen", "0.0.0.0", "--port", str(self.nfs_port)]
         if not self.rpcbind:
             argv.append("--no-rpcbind")
         for export in self.exports:
