@@ -72,7 +72,7 @@ static double per_call(const struct measurement *measurement, uint64_t amount)
 
 void measurement_print_json(const struct measurement *measurement)
 {
-	printf("\"calls\": %" PRIu64 ", \"seconds\": %.3f, \"ops_per_s\": %.1f,"
+	printf("\"calls\": %" PRIu64 ", \"seconds\": %.6f, \"ops_per_s\": %.1f,"
 	       " \"bytes_per_s\": %.0f, \"p50_us\": %.1f, \"p99_us\": %.1f, \"p999_us\": %.1f,"
 	       " \"client_cpu_us_per_op\": %.3f",
 	       measurement->calls, measurement->seconds,

@@ -90,7 +90,8 @@ def _growth(results):
 
 def _policies(results):
     """Every way to do it without a server, in the first turn."""
-    lines = ["| workload | policy | rate | p50 us | p99 us | flushes/op |", "|---|---|---|---|---|---|"]
+    lines = ["| workload | policy | rate | p50 us | p99 us | flushes/op |",
+             "|---|---|---|---|---|---|"]
     for row in results["rows"]:
         policies = results["turns"][0]["raw"].get(row, {})
         for name, result in policies.items():
@@ -129,10 +130,12 @@ def markdown(results):
         lines += [f"## {us} against {other}" if other else f"## {us} against the ceilings", "",
                   "Median of the turns, and from the smallest to the largest.", "",
                   *_comparison(results, other), ""]
-    lines += ["## Figures", "", "The turn with the median rate; the peak is the highest of all. Flushes are those of the"
-              " disk: none, where data or names were to be durable, means that they were not.",
+    lines += ["## Figures", "", "The turn with the median rate; the peak is the highest of all."
+              " Flushes are those of the disk: none, where data or names were to be durable, means"
+              " that they were not.",
               "", *_figures(results), ""]
-    for title, part in (("Growth", _growth(results)), ("On the machine itself", _policies(results))):
+    for title, part in (("Growth", _growth(results)),
+                        ("On the machine itself", _policies(results))):
         if len(part) > 2:
             lines += [f"## {title}", "", *part, ""]
     if "idle_kib" in results:
