@@ -128,7 +128,7 @@ for _name, _folder, _count, _base in ((FEW_ENTRIES, "few", "{few_entries}", ""),
 
 
 def chosen(words, quick, reflink=True):
-    """Those with one of the words in their name or group, without words all. Clones want reflink."""
+    """Those with one of the words in their name or group, or all. Without reflink no clones."""
     return [load for load in WORKLOADS
             if (load.quick or not quick) and (reflink or load.stage != "boot")
             and (not words or any(word in load.name or word == load.group for word in words))]
