@@ -21,6 +21,9 @@ enum {
 	/* Threads of the kernel for what must wait: flushes and writes. Its own limit, four a
 	 * processor, would let a few slow files hold up all others. */
 	RING_KERNEL_THREADS_MAX = 64,
+	/* What is written is copied to the page cache: more than this by a thread of the kernel, or
+	 * a few connections' bulk data would hold up every other call of the loop. */
+	RING_COPY_BYTES_MAX = 64 << 10,
 };
 
 struct ring {
@@ -232,6 +235,8 @@ void ring_pwrite(struct ring *ring, struct ring_op *op, int fd, const void *byte
 
 	assert(offset <= INT64_MAX);
 	io_uring_prep_write(sqe, fd, bytes, bytes_count, offset);
+	if (bytes_count > RING_COPY_BYTES_MAX)
+		sqe->flags |= IOSQE_ASYNC;
 	io_uring_sqe_set_data(sqe, op);
 }
 
