@@ -339,6 +339,8 @@ static void call_to_pool(struct call *call)
 	call->job.work = call_pool_work;
 	call->job.done = call_pool_done;
 	call->job.loop = call->worker->loop;
+	call->job.group = call->program->waits_for ? call->program->waits_for(call)
+	                                           : call->program->number;
 	pool_submit(call->worker->server->pool, &call->job);
 }
 

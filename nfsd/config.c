@@ -34,7 +34,7 @@ static const struct conf_key config_keys[] = {
 	{ "nfsd", "port", CONF_NUMBER, KEY(port), 1, 65535, 2049, NULL, NULL, NULL },
 	{ "nfsd", "workers", CONF_NUMBER, KEY(workers), 0, 64, 0, NULL, NULL, "threads" },
 	{ "nfsd", "pool_threads", CONF_NUMBER,
-	  KEY(pool_threads), 1, 256, 16, NULL, NULL, "threads" },
+	  KEY(pool_threads), 1, 256, 32, NULL, NULL, "threads" },
 	{ "nfsd", "rpcbind", CONF_BOOLEAN, KEY(rpcbind), 0, 1, 1, NULL, NULL, NULL },
 	{ "nfsd", "data_path", CONF_CHOICE,
 	  KEY(data_path), 0, 0, VFS_DATA_AUTO, NULL, data_path_choices, NULL },

@@ -20,9 +20,10 @@ extern const struct program nfs3_program;
 
 nfsstat3 nfs3_status(int error);
 
-/* struct program's decode, prepare, failed. */
+/* struct program's decode, prepare, waits_for, failed. */
 int nfs3_decode(struct call *call);
 int nfs3_prepare(struct call *call);
+uint64_t nfs3_waits_for(const struct call *call);
 void nfs3_failed(struct call *call, int error);
 
 /* From here on this thread acts as the caller (call_pool_work() ends it). */

@@ -161,6 +161,12 @@ int nfs3_prepare(struct call *call)
 	return 0;
 }
 
+uint64_t nfs3_waits_for(const struct call *call)
+{
+	return vfs_device(call->worker->server->vfs, call->args.object.bytes,
+	                  call->args.object.count);
+}
+
 void nfs3_become_caller(struct call *call)
 {
 	assert(call->may_block);

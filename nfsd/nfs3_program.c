@@ -61,5 +61,6 @@ const struct program nfs3_program = {
 	.failed = nfs3_failed,
 	.decode = nfs3_decode,
 	.prepare = nfs3_prepare,
+	.waits_for = nfs3_waits_for,
 	.role = ROLE_NFS,
 };

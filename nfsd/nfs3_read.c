@@ -72,6 +72,7 @@ static void nfs3_read_start(struct call *call)
 		return;
 	}
 	call->op.done = nfs3_read_done;
+	call->op.group = vfs_file_device(call->file);
 	ring_pread(loop_ring(call->worker->loop), &call->op, vfs_file_fd(call->file),
 	           read_data(call) + call->io_bytes, left, args->offset + call->io_bytes);
 }

@@ -67,6 +67,8 @@ struct program {
 	/* Common to all procedures with a handle, before run(): 0, -EAGAIN, or a failure. NULL:
 	 * nothing. */
 	int (*prepare)(struct call *call);
+	/* What a call may wait for on the pool (pool.h's group). NULL: the program is one. */
+	uint64_t (*waits_for)(const struct call *call);
 	enum socket_role role; /* the sockets it is served on */
 };
 

@@ -63,6 +63,7 @@ static void flush_start(struct loop_task *task)
 	/* Before, not after: what is written while the flush runs makes the file dirty again. */
 	atomic_store(&file->dirty, false);
 	file->flush_op.done = flush_ended;
+	file->flush_op.group = file->export->fs.device;
 	ring_fdatasync(loop_ring(file->flush_loop), &file->flush_op, file->fd);
 }
 

@@ -517,6 +517,25 @@ struct vfs_export *vfs_file_export(const struct vfs_file *file)
 	return file->export;
 }
 
+uint64_t vfs_device(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes)
+{
+	struct vfs_handle_parts parts;
+	struct vfs_export *export;
+	uint64_t device;
+
+	if (vfs_handle_parse(wire, wire_bytes, &parts) < 0)
+		return 0;
+	export = vfs_export_by_id(vfs, parts.export_id);
+	device = export ? export->fs.device : 0;
+	vfs_export_unref(export);
+	return device;
+}
+
+uint64_t vfs_file_device(const struct vfs_file *file)
+{
+	return file->export->fs.device;
+}
+
 enum vfs_type vfs_file_type(const struct vfs_file *file)
 {
 	return file->type;

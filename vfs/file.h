@@ -64,6 +64,9 @@ bool vfs_file_is(const struct vfs_file *file, enum vfs_open open); /* never bloc
 int vfs_file_fd(const struct vfs_file *file);
 const struct vfs_handle *vfs_file_handle(const struct vfs_file *file);
 struct vfs_export *vfs_file_export(const struct vfs_file *file);
+uint64_t vfs_file_device(const struct vfs_file *file); /* which one it lies on now */
+/* The device that a handle's file would be on; 0 if it is none of ours. Never blocks. */
+uint64_t vfs_device(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes);
 enum vfs_type vfs_file_type(const struct vfs_file *file);
 bool vfs_file_is_root(const struct vfs_file *file); /* the root of its export */
 

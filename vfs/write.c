@@ -104,6 +104,7 @@ static void write_start(struct vfs_write *write)
 	struct ring *ring = loop_ring(write->loop);
 
 	write->op.done = write_ended;
+	write->op.group = write->file->export->fs.device;
 	if (write->direct) {
 		memcpy(write->aligned->bytes, write->bytes, write->count);
 		ring_pwrite_durable(ring, &write->op, atomic_load(&write->file->direct_fd),

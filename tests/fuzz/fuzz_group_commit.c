@@ -56,6 +56,7 @@ struct loop {
 
 static struct loop loops[LOOPS], *running;
 static struct vfs vfs;
+static struct vfs_export export;
 static struct vfs_file file;
 static struct writer writers[WRITERS];
 static struct ring_op *flush; /* in flight */
@@ -227,6 +228,7 @@ static void start(void)
 	atomic_store(&file.refs, 1);
 	file.fd = 7;
 	file.vfs = &vfs;
+	file.export = &export;
 	vfs.flush_failed = failure_told;
 	vfs.told_context = &failures_told;
 	flush = NULL;

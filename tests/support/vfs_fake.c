@@ -276,6 +276,11 @@ struct vfs_export *vfs_file_export(const struct vfs_file *file)
 	return file->export;
 }
 
+uint64_t vfs_file_device(const struct vfs_file *file)
+{
+	return file->export->id;
+}
+
 enum vfs_type vfs_file_type(const struct vfs_file *file)
 {
 	return file->type;
@@ -368,6 +373,13 @@ void vfs_fake_limit(const struct export_rate *rate)
 uint32_t vfs_export_id(const struct vfs_export *export)
 {
 	return export->id;
+}
+
+uint64_t vfs_device(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes)
+{
+	(void) wire;
+	assert(vfs == &fake_vfs);
+	return wire_bytes; /* any number does */
 }
 
 uint32_t vfs_export_serial(const struct vfs_export *export)

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "support/check_main.h"
 #include "vfs/base/cleanup.h"
@@ -199,6 +200,84 @@ START_TEST(every_thread_is_started_before_it_works)
 }
 END_TEST
 
+/* ---- groups ---- */
+
+enum {
+	GROUP_THREADS = 16,
+	GROUP_JOBS = 40,
+	STUCK_GROUPS = 3,
+};
+
+static pthread_mutex_t stuck_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint stuck_count, stuck_in[STUCK_GROUPS];
+
+static void work_stuck(struct pool_job *pool_job)
+{
+	atomic_fetch_add(&stuck_in[pool_job->group], 1);
+	atomic_fetch_add(&stuck_count, 1);
+	pthread_mutex_lock(&stuck_lock); /* the test has it */
+	pthread_mutex_unlock(&stuck_lock);
+	work(pool_job);
+}
+
+static void wait_until_stuck(unsigned count)
+{
+	for (unsigned i = 0; i < 5000 && atomic_load(&stuck_count) < count; i++)
+		usleep(1000);
+	usleep(20000); /* no more than that */
+	ck_assert_uint_eq(atomic_load(&stuck_count), count);
+}
+
+START_TEST(groups_that_are_stuck_leave_threads_for_others)
+{
+	struct pool *pool = pool_of(GROUP_THREADS);
+	unsigned jobs = (STUCK_GROUPS + 1) * GROUP_JOBS;
+
+	client_open(&clients[0], pool, jobs);
+	pthread_mutex_lock(&stuck_lock);
+	for (unsigned i = 0; i < STUCK_GROUPS * GROUP_JOBS; i++) {
+		struct pool_job *job = &clients[0].jobs[i].job;
+
+		job->group = i / GROUP_JOBS;
+		job->work = work_stuck;
+		pool_submit(pool, job);
+		if (i == GROUP_JOBS - 1)
+			wait_until_stuck(GROUP_THREADS / 2);
+	}
+	wait_until_stuck(GROUP_THREADS / 2 + GROUP_THREADS / 4 + GROUP_THREADS / 8);
+	for (unsigned i = STUCK_GROUPS * GROUP_JOBS; i < jobs; i++) {
+		clients[0].jobs[i].job.group = STUCK_GROUPS;
+		pool_submit(pool, &clients[0].jobs[i].job);
+	}
+	clients[0].job_count = GROUP_JOBS;
+	ck_assert_int_eq(loop_run(clients[0].loop), 0); /* the fourth group's are all done */
+	ck_assert_uint_eq(atomic_load(&stuck_count), 14);
+	ck_assert_uint_eq(atomic_load(&stuck_in[0]), 8);
+	pthread_mutex_unlock(&stuck_lock);
+	pool_close(pool);
+	loop_close(clients[0].loop); /* it was stopped: the rest is told now */
+	for (unsigned i = 0; i < jobs; i++)
+		ck_assert_uint_eq(clients[0].jobs[i].done_count, 1);
+	ck_assert_uint_eq(atomic_load(&mistakes), 0);
+}
+END_TEST
+
+START_TEST(a_group_of_one_thread_works_in_the_order_of_submitting)
+{
+	struct pool *pool = pool_of(2); /* one of them for a group */
+
+	client_open(&clients[0], pool, 200);
+	for (unsigned i = 0; i < 200; i++)
+		clients[0].jobs[i].job.group = 7;
+	client_submit(&clients[0]);
+	ck_assert_int_eq(loop_run(clients[0].loop), 0);
+	for (unsigned i = 0; i < 200; i++)
+		ck_assert_uint_eq(clients[0].jobs[i].order, i);
+	loop_close(clients[0].loop);
+	pool_close(pool);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pool");
@@ -209,6 +288,8 @@ int main(void)
 	tcase_add_test(tcase, jobs_of_many_loops_come_back_to_their_own);
 	tcase_add_test(tcase, closing_waits_for_what_was_submitted);
 	tcase_add_test(tcase, every_thread_is_started_before_it_works);
+	tcase_add_test(tcase, groups_that_are_stuck_leave_threads_for_others);
+	tcase_add_test(tcase, a_group_of_one_thread_works_in_the_order_of_submitting);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }

@@ -9,11 +9,11 @@
 #include "vfs/base/cleanup.h"
 
 struct pool {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* over all but the threads */
 	pthread_cond_t filled;
-	struct pool_job *first, **last; /* under lock */
-	unsigned idle;                  /* under lock: threads waiting for a job */
-	bool closing;                   /* under lock */
+	struct share jobs;
+	unsigned idle; /* threads that wait for a job */
+	bool closing;
 	void (*thread_start)(void);
 	unsigned thread_count;
 	pthread_t threads[];
@@ -26,37 +26,40 @@ static void pool_job_done(struct loop_task *task)
 	job->done(job); /* job may be gone */
 }
 
-static struct pool_job *pool_take(struct pool *pool)
+/* Under the lock. NULL: the pool closes, and nothing is left that may begin: what remains waits for
+ * jobs that others do, and they take it then. */
+static struct pool_job *pool_wait(struct pool *pool)
 {
-	struct pool_job *job;
+	struct share_node *node;
 
-	pthread_mutex_lock(&pool->lock);
 	pool->idle++;
-	while (!pool->first && !pool->closing)
+	while (!(node = share_take(&pool->jobs)) && !pool->closing)
 		pthread_cond_wait(&pool->filled, &pool->lock);
 	pool->idle--;
-	job = pool->first;
-	if (job) {
-		pool->first = job->next;
-		if (!pool->first)
-			pool->last = &pool->first;
-	}
-	pthread_mutex_unlock(&pool->lock);
-	return job;
+	if (pool->idle > 0 && share_is_ready(&pool->jobs)) /* what ended made way for two */
+		pthread_cond_signal(&pool->filled);
+	return node ? container_of(node, struct pool_job, node) : NULL;
 }
 
 static void *pool_thread(void *arg)
 {
 	struct pool *pool = arg;
 	struct pool_job *job;
+	uint64_t group;
 
 	pthread_setname_np(pthread_self(), "pool");
 	if (pool->thread_start)
 		pool->thread_start();
-	while ((job = pool_take(pool))) {
+	pthread_mutex_lock(&pool->lock);
+	while ((job = pool_wait(pool))) {
+		pthread_mutex_unlock(&pool->lock);
+		group = job->group;
 		job->work(job);
-		loop_post(job->loop, &job->task);
+		loop_post(job->loop, &job->task); /* job may be gone */
+		pthread_mutex_lock(&pool->lock);
+		share_end(&pool->jobs, group);
 	}
+	pthread_mutex_unlock(&pool->lock);
 	return NULL;
 }
 
@@ -70,7 +73,7 @@ int pool_open(unsigned thread_count, void (*thread_start)(void), struct pool **r
 		return -ENOMEM;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->filled, NULL);
-	pool->last = &pool->first;
+	share_init(&pool->jobs, thread_count);
 	pool->thread_start = thread_start;
 	while (r == 0 && pool->thread_count < thread_count) {
 		r = -pthread_create(&pool->threads[pool->thread_count], NULL, pool_thread, pool);
@@ -107,11 +110,9 @@ void pool_submit(struct pool *pool, struct pool_job *job)
 
 	assert(job->work && job->done && job->loop);
 	job->task.run = pool_job_done;
-	job->next = NULL;
 	pthread_mutex_lock(&pool->lock);
-	*pool->last = job;
-	pool->last = &job->next;
-	wake = pool->idle > 0;
+	share_add(&pool->jobs, &job->node, job->group);
+	wake = pool->idle > 0 && share_is_ready(&pool->jobs);
 	pthread_mutex_unlock(&pool->lock);
 	if (wake)
 		pthread_cond_signal(&pool->filled);

@@ -18,9 +18,9 @@
 enum {
 	RING_BATCH_MAX = 256, /* completions taken in one turn */
 	RING_CQ_FACTOR = 4,   /* completion entries per submission entry */
-	/* Threads of the kernel for what must wait: flushes and writes. Its own limit, four a
-	 * processor, would let a few slow files hold up all others. */
-	RING_KERNEL_THREADS_MAX = 64,
+	/* Operations on files at once, and threads of the kernel for those that must wait. Its own
+	 * limit, four a processor, would let a few slow files hold up all others. */
+	RING_FILES_MAX = 512,
 	/* What is written is copied to the page cache: more than this by a thread of the kernel, or
 	 * a few connections' bulk data would hold up every other call of the loop. */
 	RING_COPY_BYTES_MAX = 64 << 10,
@@ -29,6 +29,7 @@ enum {
 struct ring {
 	struct io_uring uring;
 	unsigned in_flight;
+	struct share files;
 };
 
 /* Newest first: each set of flags is what one kernel generation added (5.19 has the last). */
@@ -93,7 +94,7 @@ static int ring_probe(struct ring *ring)
 
 int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint)
 {
-	unsigned kernel_threads[2] = { RING_KERNEL_THREADS_MAX, RING_KERNEL_THREADS_MAX };
+	unsigned kernel_threads[2] = { RING_FILES_MAX, RING_FILES_MAX };
 	struct ring *ring;
 	int r = -EINVAL;
 
@@ -122,6 +123,7 @@ int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint
 		*reterr_hint = ring_hint(r);
 		return r;
 	}
+	share_init(&ring->files, RING_FILES_MAX);
 	(void) io_uring_register_iowq_max_workers(&ring->uring, kernel_threads);
 	*ret_ring = ring;
 	return 0;
@@ -218,45 +220,93 @@ void ring_read(struct ring *ring, struct ring_op *op, int fd, void *bytes, size_
 	io_uring_sqe_set_data(sqe, op);
 }
 
+/* ---- files ---- */
+
+static void ring_file_submit(struct ring *ring, struct ring_op *op)
+{
+	struct io_uring_sqe *sqe = ring_sqe(ring);
+
+	switch (op->file.kind) {
+	case RING_FILE_READ:
+		io_uring_prep_read(sqe, op->file.fd, op->file.bytes, op->file.bytes_count,
+		                   op->file.offset);
+		break;
+	case RING_FILE_WRITE:
+		io_uring_prep_write(sqe, op->file.fd, op->file.bytes, op->file.bytes_count,
+		                    op->file.offset);
+		if (op->file.bytes_count > RING_COPY_BYTES_MAX)
+			sqe->flags |= IOSQE_ASYNC;
+		break;
+	case RING_FILE_WRITE_DURABLE:
+		io_uring_prep_write(sqe, op->file.fd, op->file.bytes, op->file.bytes_count,
+		                    op->file.offset);
+		sqe->rw_flags = RWF_DSYNC;
+		break;
+	case RING_FILE_FLUSH:
+		io_uring_prep_fsync(sqe, op->file.fd, IORING_FSYNC_DATASYNC);
+		break;
+	}
+	io_uring_sqe_set_data(sqe, op);
+}
+
+static void ring_files_begin(struct ring *ring)
+{
+	struct share_node *node;
+
+	while ((node = share_take(&ring->files)))
+		ring_file_submit(ring, container_of(node, struct ring_op, node));
+}
+
+/* op->file is set. */
+static void ring_file(struct ring *ring, struct ring_op *op)
+{
+	assert(op->done);
+	assert(!op->in_flight);
+	op->in_flight = true;
+	ring->in_flight++;
+	if (op->group) {
+		share_add(&ring->files, &op->node, op->group);
+		ring_files_begin(ring);
+	} else {
+		ring_file_submit(ring, op);
+	}
+}
+
+static void ring_file_data(struct ring *ring, struct ring_op *op, enum ring_file_kind kind, int fd,
+                           const void *bytes, uint32_t bytes_count, uint64_t offset)
+{
+	assert(offset <= INT64_MAX);
+	op->file.kind = kind;
+	op->file.fd = fd;
+	op->file.bytes = (void *) (uintptr_t) bytes;
+	op->file.bytes_count = bytes_count;
+	op->file.offset = offset;
+	ring_file(ring, op);
+}
+
 void ring_pread(struct ring *ring, struct ring_op *op, int fd, void *bytes, uint32_t bytes_max,
                 uint64_t offset)
 {
-	struct io_uring_sqe *sqe = ring_claim(ring, op);
-
-	assert(offset <= INT64_MAX);
-	io_uring_prep_read(sqe, fd, bytes, bytes_max, offset);
-	io_uring_sqe_set_data(sqe, op);
+	ring_file_data(ring, op, RING_FILE_READ, fd, bytes, bytes_max, offset);
 }
 
 void ring_pwrite(struct ring *ring, struct ring_op *op, int fd, const void *bytes,
                  uint32_t bytes_count, uint64_t offset)
 {
-	struct io_uring_sqe *sqe = ring_claim(ring, op);
-
-	assert(offset <= INT64_MAX);
-	io_uring_prep_write(sqe, fd, bytes, bytes_count, offset);
-	if (bytes_count > RING_COPY_BYTES_MAX)
-		sqe->flags |= IOSQE_ASYNC;
-	io_uring_sqe_set_data(sqe, op);
+	ring_file_data(ring, op, RING_FILE_WRITE, fd, bytes, bytes_count, offset);
 }
 
 void ring_pwrite_durable(struct ring *ring, struct ring_op *op, int fd, const void *bytes,
                          uint32_t bytes_count, uint64_t offset)
 {
-	struct io_uring_sqe *sqe = ring_claim(ring, op);
-
-	assert(offset <= INT64_MAX);
-	io_uring_prep_write(sqe, fd, bytes, bytes_count, offset);
-	sqe->rw_flags = RWF_DSYNC;
-	io_uring_sqe_set_data(sqe, op);
+	ring_file_data(ring, op, RING_FILE_WRITE_DURABLE, fd, bytes, bytes_count, offset);
 }
 
 void ring_fdatasync(struct ring *ring, struct ring_op *op, int fd)
 {
-	struct io_uring_sqe *sqe = ring_claim(ring, op);
-
-	io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
-	io_uring_sqe_set_data(sqe, op);
+	op->file.kind = RING_FILE_FLUSH;
+	op->file.fd = fd;
+	ring_file(ring, op);
 }
 
 void ring_cancel(struct ring *ring, struct ring_op *op)
@@ -268,6 +318,13 @@ void ring_cancel(struct ring *ring, struct ring_op *op)
 	sqe = ring_sqe(ring);
 	io_uring_prep_cancel(sqe, op, 0);
 	io_uring_sqe_set_data(sqe, NULL);
+}
+
+static void ring_file_ended(struct ring *ring, struct ring_op *op)
+{
+	share_end(&ring->files, op->node.group);
+	op->node.group = 0;
+	ring_files_begin(ring);
 }
 
 int ring_run(struct ring *ring, unsigned wait_ms)
@@ -301,6 +358,8 @@ int ring_run(struct ring *ring, unsigned wait_ms)
 		assert(batch[i].op->in_flight);
 		batch[i].op->in_flight = false;
 		ring->in_flight--;
+		if (batch[i].op->node.group)
+			ring_file_ended(ring, batch[i].op);
 		batch[i].op->done(batch[i].op, batch[i].result); /* may free the op's owner */
 	}
 	return (int) count;

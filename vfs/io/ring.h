@@ -17,11 +17,32 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "vfs/io/share.h"
+
 struct ring;
+
+enum ring_file_kind {
+	RING_FILE_READ,
+	RING_FILE_WRITE,
+	RING_FILE_WRITE_DURABLE,
+	RING_FILE_FLUSH,
+};
 
 struct ring_op {
 	void (*done)(struct ring_op *op, int result);
+	/* For files: what file system it may wait for; the kernel's threads are shared out by
+	 * that (share.h). 0: it never waits. */
+	uint64_t group;
 	bool in_flight;
+	/* The ring's, while it waits for its turn. */
+	struct share_node node;
+	struct {
+		enum ring_file_kind kind;
+		int fd;
+		void *bytes;
+		uint32_t bytes_count;
+		uint64_t offset;
+	} file;
 };
 
 /**
