@@ -116,7 +116,7 @@ def _about(results):
     return (f"{about['when']}, commit {about['commit']}; {about['cores']} cores"
             f" ({about['cpu']}), Linux {about['kernel']}; {about['file_system']} on a loop device"
             f" whose image lies {about['image']}; client and server share the machine."
-            f" {about['pairs']} turns each, {about['seconds']:g} s a workload, sizes at"
+            f" Turns of each server: {about['pairs']}; {about['seconds']:g} s a workload, sizes at"
             f" {about['scale']:g} of the full ones; load average before:"
             f" {about['load_before']:.1f}.")
 
@@ -158,7 +158,7 @@ def _ratio_plots(results):
             if rows:
                 yield f"{stem}-{other}", plot.ratio_bars(
                     f"{us} / {other}: {what}",
-                    f"median and spread of {results['machine']['pairs']} turns", rows,
+                    f"median and spread; turns of each: {results['machine']['pairs']}", rows,
                     more_is_better=key == figures.RATE)
 
 
