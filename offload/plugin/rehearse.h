@@ -20,9 +20,8 @@
 enum {
 	REHEARSE_NOTE_BYTES = 2 * PLUGIN_WHY_BYTES,
 	REHEARSE_ENGINE_BYTES = 32,
-	/* A plug-in's patience. */
+	/* A plug-in's patience; for lack of progress it is the scenario's. */
 	REHEARSE_POLLS_FAILED_MAX = 60,
-	REHEARSE_STALL_S = 300,
 	REHEARSE_LOST_S = 60, /* without an answer, on whatever connection */
 };
 
@@ -45,7 +44,7 @@ struct rehearsal {
 	atomic_bool stop; /* set by a signal: begin nothing new */
 	/* Below: for the threads, under the lock. */
 	pthread_mutex_t lock;
-	struct rehearse_made *made; /* the newest first */
+	struct rehearse_made *made;
 	struct rehearse_result *results;
 	size_t result_count;
 	unsigned step, next; /* the step at work, and its next task, from 0 */
@@ -85,7 +84,7 @@ void rehearse_sleep_ms(unsigned ms);
 
 /* rehearse_made.c: files and directories that were made. */
 void rehearse_made_note(struct rehearsal *rehearsal, const char *path, bool is_dir);
-/* Remove them all, files first: how many are left. */
+/* Remove them all: how many are left. */
 unsigned rehearse_made_clean(struct rehearsal *rehearsal);
 void rehearse_made_done(struct rehearsal *rehearsal);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rehearse_made.c - what a rehearsal made on the server, the newest first, and its removal.
+ * rehearse_made.c - what a rehearsal made on the server, and its removal.
+ *
+ * The longest path stands first, so that what lies in a directory goes before it, whichever of
+ * two hosts told of its making first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,15 +20,18 @@ struct rehearse_made {
 /* Out of memory: the file is not removed, and counted nowhere. The rehearsal goes on. */
 void rehearse_made_note(struct rehearsal *rehearsal, const char *path, bool is_dir)
 {
-	struct rehearse_made *made = calloc(1, sizeof *made);
+	struct rehearse_made *made = calloc(1, sizeof *made), **at;
 
 	if (!made)
 		return;
 	made->is_dir = is_dir;
 	snprintf(made->path, sizeof made->path, "%s", path);
 	pthread_mutex_lock(&rehearsal->lock);
-	made->next = rehearsal->made;
-	rehearsal->made = made;
+	at = &rehearsal->made;
+	while (*at && strlen((*at)->path) > strlen(path))
+		at = &(*at)->next;
+	made->next = *at;
+	*at = made;
 	pthread_mutex_unlock(&rehearsal->lock);
 }
 
@@ -58,15 +64,9 @@ unsigned rehearse_made_clean(struct rehearsal *rehearsal)
 	};
 	unsigned left = 0;
 
-	/* Files first: a directory may hold one that another host made later. */
-	for (int dirs = 0; dirs <= 1; dirs++) {
-		for (removal.made = rehearsal->made; removal.made;
-		     removal.made = removal.made->next) {
-			if (removal.made->is_dir == (dirs == 1) &&
-			    rehearse_task_try(&removal.task, remove_attempt) < 0)
-				left++;
-		}
-	}
+	for (removal.made = rehearsal->made; removal.made; removal.made = removal.made->next)
+		if (rehearse_task_try(&removal.task, remove_attempt) < 0)
+			left++;
 	rehearse_task_close(&removal.task);
 	return left;
 }

@@ -219,59 +219,128 @@ static int job_abort(struct rehearse_task *task)
 	return plugin_abort(&task->session, dialect_of(task), &task->file);
 }
 
+/* Why an abort was sent. */
+enum abort_cause {
+	ABORT_NOT,
+	ABORT_ASKED, /* by the scenario */
+	ABORT_STALLED,
+	ABORT_STOPPED, /* by a signal to us */
+};
+
 struct patience {
 	uint64_t began_ms, moved_ms; /* moved: when done_bytes last changed */
 	uint64_t done_bytes;
 	unsigned failed_polls;
-	bool abort_sent;
+	enum abort_cause abort;
+	uint64_t aborted_ms;
 };
+
+static enum abort_cause abort_due(const struct rehearse_task *task, const struct patience *patience,
+                                  bool may_abort)
+{
+	uint64_t now_ms = rehearse_now_ms();
+
+	if (atomic_load(&task->rehearsal->stop))
+		return ABORT_STOPPED;
+	if (may_abort && task->step->aborts &&
+	    now_ms - patience->began_ms >= task->step->abort_after_ms)
+		return ABORT_ASKED;
+	return now_ms - patience->moved_ms >= task->rehearsal->scenario->patience_ms ? ABORT_STALLED
+	                                                                             : ABORT_NOT;
+}
 
 /* Has the scenario, the user or a plug-in's patience had enough? Then the abort is sent, once. */
 static void abort_if_due(struct rehearse_task *task, struct patience *patience, bool may_abort)
 {
-	uint64_t now_ms = rehearse_now_ms();
-	bool due = (may_abort && task->step->aborts &&
-	            now_ms - patience->began_ms >= task->step->abort_after_ms) ||
-	           now_ms - patience->moved_ms >= REHEARSE_STALL_S * 1000 ||
-	           atomic_load(&task->rehearsal->stop);
-
-	if (!due || patience->abort_sent)
+	if (patience->abort != ABORT_NOT)
 		return;
-	patience->abort_sent = true;
+	patience->abort = abort_due(task, patience, may_abort);
+	if (patience->abort == ABORT_NOT)
+		return;
+	patience->aborted_ms = rehearse_now_ms();
 	(void) rehearse_task_try(task, job_abort); /* how it went, the polls tell */
 }
 
-static enum job_end poll_failed(struct rehearse_task *task, const struct patience *patience)
+/* It has ended without being complete. */
+static enum job_end job_lost(struct rehearse_task *task, const struct patience *patience)
 {
-	if (patience->abort_sent)
+	switch (patience->abort) {
+	case ABORT_ASKED:
 		return JOB_ABORTED;
-	note(task, "%u polls in a row failed; the last: %s", patience->failed_polls,
-	     task->session.why);
+	case ABORT_STALLED:
+		note(task, "no progress for %u s; aborted",
+		     task->rehearsal->scenario->patience_ms / 1000);
+		break;
+	case ABORT_STOPPED:
+		note(task, "interrupted; aborted");
+		break;
+	case ABORT_NOT:
+		note(task, "the server says that it failed");
+		break;
+	}
 	return JOB_FAILED;
 }
 
-/* Polls until the job has ended. The first comes at once, the next after a pause each. */
+static void progress_look(const struct rehearse_task *task, struct patience *patience)
+{
+	if (task->progress.done_bytes == patience->done_bytes)
+		return;
+	patience->done_bytes = task->progress.done_bytes;
+	patience->moved_ms = rehearse_now_ms();
+}
+
+/* A poll was refused or not answered: is that the end? */
+static bool poll_lost(struct rehearse_task *task, struct patience *patience, int error,
+                      enum job_end *ret_end)
+{
+	patience->failed_polls++;
+	if (error == -EREMOTEIO && patience->abort != ABORT_NOT) {
+		*ret_end = job_lost(task, patience);
+		return true;
+	}
+	if (patience->failed_polls < REHEARSE_POLLS_FAILED_MAX)
+		return false;
+	note(task, "%u polls in a row failed; the last: %s", patience->failed_polls,
+	     task->session.why);
+	*ret_end = JOB_FAILED;
+	return true;
+}
+
+/* A poll was answered: has the job ended? */
+static bool poll_answered(struct rehearse_task *task, struct patience *patience,
+                          enum job_end *ret_end)
+{
+	patience->failed_polls = 0;
+	progress_look(task, patience);
+	if (task->progress.state == PLUGIN_COMPLETE) {
+		*ret_end = JOB_COMPLETE;
+		return true;
+	}
+	if (task->progress.state >= PLUGIN_FAILED) {
+		*ret_end = job_lost(task, patience);
+		return true;
+	}
+	if (patience->abort == ABORT_NOT ||
+	    rehearse_now_ms() - patience->aborted_ms < REHEARSE_LOST_S * 1000)
+		return false;
+	note(task, "it was aborted %u s ago, and still runs", (unsigned) REHEARSE_LOST_S);
+	*ret_end = JOB_FAILED;
+	return true;
+}
+
+/* Polls until the job has ended. The first comes at once, the next after a pause each. What the
+ * call that began it has told counts as a poll. */
 static enum job_end job_wait(struct rehearse_task *task, bool may_abort)
 {
 	struct patience patience = { .began_ms = rehearse_now_ms() };
+	enum job_end end;
 	int r = 0;
 
 	patience.moved_ms = patience.began_ms;
 	for (bool first = true;; first = false) {
-		if (r == 0 && task->progress.state == PLUGIN_COMPLETE)
-			return JOB_COMPLETE;
-		if (r == 0 && task->progress.state >= PLUGIN_FAILED) {
-			note(task, "the server says that it failed");
-			return patience.abort_sent ? JOB_ABORTED : JOB_FAILED;
-		}
-		patience.failed_polls = r < 0 ? patience.failed_polls + 1 : 0;
-		if ((r == -EREMOTEIO && patience.abort_sent) ||
-		    patience.failed_polls == REHEARSE_POLLS_FAILED_MAX)
-			return poll_failed(task, &patience);
-		if (r == 0 && task->progress.done_bytes != patience.done_bytes) {
-			patience.done_bytes = task->progress.done_bytes;
-			patience.moved_ms = rehearse_now_ms();
-		}
+		if (r < 0 ? poll_lost(task, &patience, r, &end)
+		          : poll_answered(task, &patience, &end))
+			return end;
 		abort_if_due(task, &patience, may_abort);
 		if (!first)
 			rehearse_sleep_ms(task->rehearsal->scenario->poll_ms);

@@ -277,6 +277,14 @@ static void line_poll(struct parser *parser)
 	words_end(parser, "poll 1s");
 }
 
+static void line_patience(struct parser *parser)
+{
+	struct scenario *scenario = parser->scenario;
+
+	scenario->patience_ms = time_take(parser, "patience", SCENARIO_PATIENCE_S_MAX);
+	words_end(parser, "patience 300s");
+}
+
 static void line_tries(struct parser *parser)
 {
 	parser->scenario->tries = number_take(parser, "tries", SCENARIO_TRIES_MAX);
@@ -388,7 +396,7 @@ static const struct {
 	{ "server", line_server },   { "datastore", line_datastore }, { "from", line_from },
 	{ "dialect", line_dialect }, { "hosts", line_hosts },         { "poll", line_poll },
 	{ "support", line_support }, { "clone", line_clone },         { "reserve", line_reserve },
-	{ "stat", line_stat },       { "tries", line_tries },
+	{ "stat", line_stat },       { "tries", line_tries },         { "patience", line_patience },
 };
 
 static void line_read(struct parser *parser)
@@ -410,7 +418,7 @@ static void line_read(struct parser *parser)
 	else
 		complain(parser,
 		         "There is no '%s'. A line begins with server, datastore, dialect,"
-		         " hosts, from, poll, tries, support, clone, reserve or stat.",
+		         " hosts, from, poll, patience, tries, support, clone, reserve or stat.",
 		         word);
 }
 
@@ -445,6 +453,7 @@ int scenario_parse(struct scenario *ret_scenario, const char *file, const char *
 	memset(ret_scenario, 0, sizeof *ret_scenario);
 	ret_scenario->hosts = ret_scenario->at_once = ret_scenario->tries = 1;
 	ret_scenario->poll_ms = SCENARIO_POLL_MS_PRESET;
+	ret_scenario->patience_ms = SCENARIO_PATIENCE_MS_PRESET;
 	while ((line = strsep(&rest, "\n"))) {
 		parser.line++;
 		parser.bad = false;

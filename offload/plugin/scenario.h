@@ -26,6 +26,8 @@ enum {
 	SCENARIO_ABORT_S_MAX = 3600,
 	SCENARIO_POLL_MS_PRESET = 1000,
 	SCENARIO_POLL_S_MAX = 60,
+	SCENARIO_PATIENCE_MS_PRESET = 300000,
+	SCENARIO_PATIENCE_S_MAX = 3600,
 	SCENARIO_TRIES_MAX = 100,
 };
 
@@ -65,7 +67,8 @@ struct scenario {
 	uint16_t port; /* 0: ask the portmapper */
 	enum scenario_dialect dialect;
 	unsigned hosts, at_once, poll_ms;
-	unsigned tries; /* of each clone */
+	unsigned patience_ms; /* without progress */
+	unsigned tries;       /* of each clone */
 	struct scenario_step steps[SCENARIO_STEPS_MAX];
 	size_t step_count;
 };

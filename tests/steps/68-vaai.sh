@@ -6,7 +6,8 @@
 #
 # `lodestore rehearse` against the daemons with sanitizers, as plug-ins find them: through rpcbind,
 # or through the portmapper of lodestore-nfsd (alone). Four hosts clone 100 images in both dialects
-# while the daemons are killed in turn; every image checks equal. Then what must be refused.
+# while the daemons are killed in turn; every image checks equal. Then what must be refused, and,
+# once, a plug-in's patience with a server that fails in every way (tests/plugin).
 
 . tests/support/step.sh
 
@@ -22,7 +23,7 @@ work=$SANDBOX_WORK
 control=$PWD/tests/support/server-ctl.sh
 volume=$work/volume
 ds=$volume/ds
-volume_mount "$kind" "$volume" 3G
+volume_mount "$kind" "$volume" 40G
 mkdir -p "$ds/tmpl" "$volume/ro" "$volume/private" "$work/state" "$work/nfsd" "$work/offload" \
 	/run/lodestore
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:strict_string_checks=1
@@ -199,6 +200,23 @@ assert found["steps"][0]["good"] == 1 and found["left_behind"] == 0, found' "$wo
 }
 claim "--json is JSON, and says what was" json_is_good
 
+# The criterion of a clone's speed: from CREATE to "complete", polling included.
+large_is_fast()
+{
+	local big=$ds/tmpl/big-flat.vmdk
+
+	fallocate -l 16G "$big"
+	cp "$image" "$big.part" && dd if="$big.part" of="$big" conv=notrunc status=none
+	sync -f "$volume"
+	scenario big "$ds" O <<< "clone tmpl/big-flat.vmdk to big%n-flat.vmdk count 5"
+	rehearse --json --clean "$work/big" > "$work/big.out"
+	rm "$big" "$big.part"
+	python3 -c 'import json, sys
+step, = json.load(open(sys.argv[1]))["steps"]
+assert step["good"] == 5 and step["median_seconds"] < 0.5, step' "$work/big.out"
+}
+[ "$kind" != xfs ] || claim "a clone of 16 GiB takes less than half a second" large_is_fast
+
 # ---- what must be refused
 
 # refused TEXT - the scenario of standard input fails, saying so; nothing was changed.
@@ -235,6 +253,19 @@ claim "a mistake in a scenario is told with its line" \
 claim "and has status 2" [ "$wrong" -eq 2 ]
 
 daemon nfsd stop
+
+# ---- against a server that fails
+
+# The first Python that has pytest: the one in PATH need not be the system's.
+for python in python3 /usr/bin/python3; do
+	! "$python" -c 'import pytest' 2> /dev/null || break
+done
+if [ "$1" = xfs-alone ]; then
+	LODESTORE=$build/offload/cli/lodestore "$python" -m pytest -q -p no:cacheprovider \
+		--junit-xml="$work/junit.xml" tests/plugin/test_rehearse.py ||
+		bad=$((bad + 1))
+	count_results "$work/junit.xml"
+fi
 for log in "$work"/*/log "$work"/*.out; do
 	if grep -qE 'Sanitizer|runtime error|Assertion' "$log"; then
 		grep -nE -A 40 'Sanitizer|runtime error|Assertion' "$log" | head -n 80

@@ -37,6 +37,7 @@ START_TEST(a_whole_scenario_is_read)
 		"hosts 2 at-once 4\n"
 		"poll 250ms\n"
 		"tries 3\n"
+		"patience 5s\n"
 		"\n"
 		"support\n"
 		"clone tmpl/t-flat.vmdk to vm%n/vm%n-flat.vmdk count 20 thick abort after 2s\n"
@@ -57,10 +58,11 @@ START_TEST(a_whole_scenario_is_read)
 	ck_assert_uint_eq(scenario.at_once, 4);
 	ck_assert_uint_eq(scenario.poll_ms, 250);
 	ck_assert_uint_eq(scenario.tries, 3);
+	ck_assert_uint_eq(scenario.patience_ms, 5000);
 	ck_assert_uint_eq(scenario.step_count, 5);
 	ck_assert_int_eq(step[0].kind, SCENARIO_SUPPORT);
 	ck_assert_int_eq(step[1].kind, SCENARIO_CLONE);
-	ck_assert_uint_eq(step[1].line, 11);
+	ck_assert_uint_eq(step[1].line, 12);
 	ck_assert_str_eq(step[1].source, "tmpl/t-flat.vmdk");
 	ck_assert_str_eq(step[1].file, "vm%n/vm%n-flat.vmdk");
 	ck_assert_uint_eq(step[1].count, 20);
@@ -88,6 +90,7 @@ START_TEST(what_is_not_said_has_its_preset)
 	ck_assert_uint_eq(scenario.at_once, 1);
 	ck_assert_uint_eq(scenario.tries, 1);
 	ck_assert_uint_eq(scenario.poll_ms, 1000);
+	ck_assert_uint_eq(scenario.patience_ms, 300000);
 	ck_assert_int_eq(scenario.steps[0].disk, SCENARIO_THIN);
 	ck_assert_uint_eq(scenario.steps[0].count, 1);
 	scenario_done(&scenario);
@@ -121,6 +124,7 @@ START_TEST(each_mistake_is_told_with_its_line)
 		{ "poll 2", "Write 2s or 250ms" },
 		{ "poll 61s", "at most 60s" },
 		{ "poll", "Write 2s or 250ms" },
+		{ "patience 1h", "Write 2s or 250ms" },
 		{ "tries 0", "from 1 to 100" },
 		{ "support please", "does not belong here" },
 		{ "clone", "Something is missing" },
