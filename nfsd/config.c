@@ -2,23 +2,14 @@
 #include "nfsd/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "rpcgen/vaai.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/conf.h"
-#include "vfs/base/file_text.h"
 #include "vfs/base/log.h"
-
-#define CONFIG_FILE_DEFAULT  "/etc/lodestore/lodestore.conf"
-#define EXPORTS_FILE_DEFAULT "/etc/lodestore/exports"
-#define STATE_DIR_DEFAULT    "/var/lib/lodestore"
+#include "vfs/exports_load.h"
 
 #define KEY(member) offsetof(struct config, member)
 
@@ -78,12 +69,12 @@ static const char help_text[] =
 	"Usage: lodestore-nfsd [OPTION]...\n"
 	"Serve directories to NFS version 3 clients.\n"
 	"\n"
-	"  --config FILE        settings (default " CONFIG_FILE_DEFAULT ", if it is there)\n"
-	"  --exports FILE       what is served, and to whom (default " EXPORTS_FILE_DEFAULT ")\n"
+	"  --config FILE        settings (default " SETTINGS_CONFIG_FILE ", if it is there)\n"
+	"  --exports FILE       what is served, and to whom (default " SETTINGS_EXPORTS_FILE ")\n"
 	"  --export \"DIR HOST(OPTIONS)\"\n"
 	"                       serve this instead of what a file says; may be repeated\n"
 	"  --state-dir DIR      where the key of the file handles is kept\n"
-	"                       (default " STATE_DIR_DEFAULT ")\n"
+	"                       (default " SETTINGS_STATE_DIR ")\n"
 	"  --listen ADDR[,ADDR] addresses to listen on (default: all, IPv4 and IPv6)\n"
 	"  --port N             NFS and MOUNT share it (default 2049)\n"
 	"  --no-rpcbind         neither register with rpcbind nor answer port 111\n"
@@ -95,141 +86,34 @@ static const char help_text[] =
 	"SIGHUP reads the exports again, SIGTERM ends. See lodestore-nfsd(8),\n"
 	"lodestore.conf(5) and lodestore-exports(5).\n";
 
-enum {
-	OPTION_CONFIG = 256,
-	OPTION_EXPORTS,
-	OPTION_EXPORT,
-	OPTION_STATE_DIR,
-	OPTION_LISTEN,
-	OPTION_PORT,
-	OPTION_NO_RPCBIND,
-	OPTION_FOREGROUND,
-	OPTION_CHECK_CONFIG,
-	OPTION_HELP,
-	OPTION_VERSION,
+static const struct settings_option config_options[] = {
+	{ "listen", SETTINGS_WORD, KEY(listen_word) },
+	{ "port", SETTINGS_WORD, KEY(port_word) },
+	{ "no-rpcbind", SETTINGS_FLAG, KEY(no_rpcbind) },
+	{ "check-config", SETTINGS_FLAG, KEY(check_only) },
 };
 
-static const struct option config_options[] = {
-	{ "config", required_argument, NULL, OPTION_CONFIG },
-	{ "exports", required_argument, NULL, OPTION_EXPORTS },
-	{ "export", required_argument, NULL, OPTION_EXPORT },
-	{ "state-dir", required_argument, NULL, OPTION_STATE_DIR },
-	{ "listen", required_argument, NULL, OPTION_LISTEN },
-	{ "port", required_argument, NULL, OPTION_PORT },
-	{ "no-rpcbind", no_argument, NULL, OPTION_NO_RPCBIND },
-	{ "foreground", no_argument, NULL, OPTION_FOREGROUND },
-	{ "check-config", no_argument, NULL, OPTION_CHECK_CONFIG },
-	{ "help", no_argument, NULL, OPTION_HELP },
-	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
-
-/* What the command line says, kept until the file has been read: it counts more. */
-struct command_line {
-	const char *listen, *port;
-	bool no_rpcbind;
-};
-
-static void config_report(void *context, const char *file, unsigned line, const char *message)
+static int config_apply_line(struct config *config)
 {
-	log_always(LOG_LEVEL_ERROR, "%s:%u: %s", file, line, message);
-}
-
-static int config_read_file(struct config *config)
-{
-	const char *file = config->config_file ? config->config_file : CONFIG_FILE_DEFAULT;
-	AUTO(free_ptr) char *text = NULL;
-	size_t text_bytes;
-	int r;
-
-	r = file_text_read(file, &text, &text_bytes);
-	if (r == -ENOENT && !config->config_file)
-		return 0; /* the defaults do */
-	if (r < 0) {
-		log_always(LOG_LEVEL_ERROR, "cannot read %s: %s", file, strerror(-r));
-		return r;
-	}
-	return conf_parse(config_keys, ARRAY_COUNT(config_keys), config, file, text, text_bytes,
-	                  config_report, NULL);
-}
-
-static int config_export_line(struct config *config, const char *line)
-{
-	const char **grown;
-
-	if (config->export_line_count == CONFIG_EXPORT_LINES_MAX) {
-		log_always(LOG_LEVEL_ERROR, "more than %d times --export. Write an exports file",
-		           CONFIG_EXPORT_LINES_MAX);
-		return -E2BIG;
-	}
-	grown = reallocarray(config->export_lines, config->export_line_count + 1, sizeof *grown);
-	if (!grown)
-		return -ENOMEM;
-	config->export_lines = grown;
-	config->export_lines[config->export_line_count++] = line;
-	return 0;
-}
-
-static int config_option(struct config *config, struct command_line *line, int option)
-{
-	switch (option) {
-	case OPTION_CONFIG:
-		config->config_file = optarg;
-		return 0;
-	case OPTION_EXPORTS:
-		config->exports_file = optarg;
-		return 0;
-	case OPTION_EXPORT:
-		return config_export_line(config, optarg);
-	case OPTION_STATE_DIR:
-		config->state_dir = optarg;
-		return 0;
-	case OPTION_LISTEN:
-		line->listen = optarg;
-		return 0;
-	case OPTION_PORT:
-		line->port = optarg;
-		return 0;
-	case OPTION_NO_RPCBIND:
-		line->no_rpcbind = true;
-		return 0;
-	case OPTION_FOREGROUND:
-		config->foreground = true;
-		return 0;
-	case OPTION_CHECK_CONFIG:
-		config->check_only = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int config_apply_line(struct config *config, const struct command_line *line)
-{
+	const char *word = config->port_word;
 	char *end;
 	unsigned long port;
 
-	if (line->listen) {
-		free(config->listen);
-		config->listen = strdup(line->listen);
-		if (!config->listen)
-			return -ENOMEM;
-	}
-	if (line->port) {
+	if (word) {
 		errno = 0;
-		port = strtoul(line->port, &end, 10);
-		if (errno || *end || end == line->port || port < 1 || port > 65535) {
+		port = strtoul(word, &end, 10);
+		if (errno || *end || end == word || port < 1 || port > 65535) {
 			log_always(LOG_LEVEL_ERROR,
 			           "--port: '%s' is no port. Write a number from 1 to 65535, for"
 			           " example --port 2049",
-			           line->port);
+			           word);
 			return -EINVAL;
 		}
 		config->port = port;
 	}
-	if (line->no_rpcbind)
+	if (config->no_rpcbind)
 		config->rpcbind = false;
-	return 0;
+	return settings_replace(&config->listen, config->listen_word);
 }
 
 /* Whose plug-ins speak them: docs/vaai.md. */
@@ -263,11 +147,14 @@ static int config_dialects(struct config *config)
 	return 0;
 }
 
-static int config_check(struct config *config)
+static int config_finish(void *values)
 {
+	struct config *config = values;
 	enum log_level level;
-	int r;
+	int r = config_apply_line(config);
 
+	if (r < 0)
+		return r;
 	if (log_level_parse(config->log_level, &level) < 0) {
 		log_always(LOG_LEVEL_ERROR,
 		           "'%s' is no valid value for 'log_level'. Write error, warning, info or"
@@ -276,113 +163,56 @@ static int config_check(struct config *config)
 		return -EINVAL;
 	}
 	log_level_set(level);
-	r = config_dialects(config);
-	if (r < 0)
-		return r;
-	if (config->export_line_count && config->exports_file) {
-		log_always(LOG_LEVEL_ERROR, "--export and --exports exclude each other. Use one");
-		return -EINVAL;
-	}
-	if (!config->exports_file)
-		config->exports_file = EXPORTS_FILE_DEFAULT;
-	if (!config->state_dir)
-		config->state_dir = STATE_DIR_DEFAULT;
-	return 0;
+	return config_dialects(config);
 }
 
-enum config_outcome config_load(int argc, char **argv, struct config *config)
+static void config_say(const char *message)
 {
-	struct command_line line = { 0 };
-	int option, r;
+	log_always(LOG_LEVEL_ERROR, "%s", message);
+}
 
+static const struct settings_daemon config_daemon = {
+	.name = "lodestore-nfsd",
+	.version = LODESTORE_VERSION,
+	.help = help_text,
+	.keys = config_keys,
+	.key_count = ARRAY_COUNT(config_keys),
+	.options = config_options,
+	.option_count = ARRAY_COUNT(config_options),
+	.finish = config_finish,
+	.say = config_say,
+};
+
+enum settings_outcome config_load(int argc, char **argv, struct config *config)
+{
 	memset(config, 0, sizeof *config);
-	if (conf_preset(config_keys, ARRAY_COUNT(config_keys), config) < 0)
-		return CONFIG_EXIT_ERROR;
-	while ((option = getopt_long(argc, argv, "", config_options, NULL)) >= 0) {
-		if (option == OPTION_HELP) {
-			fputs(help_text, stdout);
-			return CONFIG_EXIT_OK;
-		}
-		if (option == OPTION_VERSION) {
-			puts("lodestore-nfsd " LODESTORE_VERSION);
-			return CONFIG_EXIT_OK;
-		}
-		if (config_option(config, &line, option) < 0) {
-			fputs("Try 'lodestore-nfsd --help'.\n", stderr);
-			return CONFIG_EXIT_ERROR;
-		}
-	}
-	if (optind < argc) {
-		fprintf(stderr,
-		        "lodestore-nfsd: unexpected argument '%s'. To serve a directory write"
-		        " --export \"%s HOST(rw,no_root_squash)\".\n",
-		        argv[optind], argv[optind]);
-		return CONFIG_EXIT_ERROR;
-	}
-	r = config_read_file(config);
-	if (config_apply_line(config, &line) < 0 || config_check(config) < 0 || r < 0)
-		return CONFIG_EXIT_ERROR;
-	return CONFIG_RUN;
+	return settings_load(&config_daemon, argc, argv, &config->settings, config);
 }
 
 void config_done(struct config *config)
 {
-	conf_done(config_keys, ARRAY_COUNT(config_keys), config);
-	free(config->export_lines);
+	settings_done(&config_daemon, &config->settings, config);
 }
 
 static void exports_report(void *context, enum exports_severity severity, const char *file,
                            unsigned line, const char *message)
 {
-	log_always(severity == EXPORTS_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s:%u: %s",
-	           file, line, message);
-}
+	enum log_level level = severity == EXPORTS_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING;
 
-static int exports_of_lines(const struct config *config, struct exports *exports)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < config->export_line_count; i++) {
-		int one = exports_parse_line(exports, config->export_lines[i], exports_report,
-		                             NULL);
-
-		r = one < 0 ? one : r;
-	}
-	return r;
-}
-
-static int exports_of_file(const struct config *config, struct exports *exports)
-{
-	AUTO(free_ptr) char *text = NULL;
-	size_t text_bytes;
-	int r;
-
-	r = file_text_read(config->exports_file, &text, &text_bytes);
-	if (r < 0) {
-		log_always(LOG_LEVEL_ERROR,
-		           "cannot read the exports file %s: %s. Write one (see"
-		           " lodestore-exports(5)), or name a directory with --export",
-		           config->exports_file, strerror(-r));
-		return r;
-	}
-	r = exports_parse(exports, config->exports_file, text, text_bytes, exports_report, NULL);
-	if (r == 0 && exports->count == 0)
-		log_warn("%s exports nothing: add a line such as '/srv/ds1"
-		         " 192.0.2.0/24(rw,no_root_squash)' and reload",
-		         config->exports_file);
-	return r;
+	if (line == 0)
+		log_always(level, "%s", message);
+	else
+		log_always(level, "%s:%u: %s", file, line, message);
 }
 
 int config_exports(const struct config *config, struct exports *ret_exports)
 {
-	struct exports exports = { 0 };
-	int r;
+	const struct settings *settings = &config->settings;
+	int r = exports_load(settings, exports_report, NULL, ret_exports);
 
-	r = config->export_line_count ? exports_of_lines(config, &exports)
-	                              : exports_of_file(config, &exports);
-	if (r < 0)
-		exports_done(&exports);
-	else
-		*ret_exports = exports;
+	if (r == 0 && ret_exports->count == 0)
+		log_warn("%s exports nothing: add a line such as '/srv/ds1"
+		         " 192.0.2.0/24(rw,no_root_squash)' and reload",
+		         settings->exports_file);
 	return r;
 }

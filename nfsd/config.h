@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vfs/base/settings.h"
 #include "vfs/export.h"
+#include "vfs/exports.h"
 
 enum {
-	CONFIG_LISTEN_MAX = 16,
-	CONFIG_EXPORT_LINES_MAX = 4096
+	CONFIG_LISTEN_MAX = 16
 };
 
 struct config {
@@ -36,22 +37,14 @@ struct config {
 	uint64_t offload_copy_jobs, offload_copy_rate;
 	unsigned offload_thick;
 
-	/* command line only */
-	const char *config_file, *exports_file, *state_dir;
-	const char **export_lines;
-	size_t export_line_count;
-	bool foreground, check_only;
+	/* The command line, beside its settings, as it was written; config_load() has used it. */
+	struct settings settings;
+	const char *listen_word, *port_word;
+	bool no_rpcbind, check_only;
 };
 
-enum config_outcome {
-	CONFIG_RUN,
-	CONFIG_EXIT_OK,
-	CONFIG_EXIT_ERROR
-};
-
-/* Read the command line and the configuration file; every mistake has been told when this returns
- * CONFIG_EXIT_ERROR. */
-enum config_outcome config_load(int argc, char **argv, struct config *config);
+/* Read the command line and the configuration file. */
+enum settings_outcome config_load(int argc, char **argv, struct config *config);
 void config_done(struct config *config);
 
 /* Read the exports of the file or of --export into @ret_exports; mistakes are logged with file and

@@ -5,17 +5,11 @@
  * The main thread waits for signals; a thread of its own sweeps the file cache, since a flush there
  * may wait for a disk that hangs.
  */
-#include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <systemd/sd-daemon.h>
-#include <systemd/sd-journal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,13 +17,13 @@
 #include "nfsd/server_run.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
+#include "vfs/base/process.h"
 #include "vfs/vfs.h"
 
 enum {
 	SWEEP_INTERVAL_S = 2,
-	WATCHDOG_INTERVAL_S = 5,         /* the unit's WatchdogSec= is some times that */
-	MMAP_THRESHOLD_BYTES = 64 << 10, /* all but the smallest buffers go back when freed */
-	STOP_DEADLINE_S = 5, /* then the process ends, whatever still waits for a disk */
+	WATCHDOG_INTERVAL_S = 5, /* the unit's WatchdogSec= is some times that */
+	STOP_DEADLINE_S = 5,     /* then the process ends, whatever still waits for a disk */
 };
 
 struct caretaker {
@@ -58,13 +52,13 @@ static void caretaker_wait(struct caretaker *caretaker, bool *ret_stop, bool *re
 
 static void reload(struct server *server)
 {
-	(void) sd_notify(0, "RELOADING=1");
+	process_reloading();
 	log_always(LOG_LEVEL_INFO, "reading the exports again");
 	if (server_exports_load(server) < 0)
 		log_always(
 			LOG_LEVEL_ERROR,
 			"the exports stay as they were; mend the mistakes above and reload again");
-	(void) sd_notify(0, "READY=1");
+	process_ready(-1);
 }
 
 static void *caretaker_run(void *arg)
@@ -114,22 +108,6 @@ static void caretaker_stop(struct caretaker *caretaker)
 	pthread_join(caretaker->thread, NULL);
 }
 
-static void process_prepare(sigset_t *ret_signals)
-{
-	umask(0); /* modes are what clients say */
-	(void) signal(SIGPIPE, SIG_IGN);
-	(void) signal(SIGXFSZ, SIG_IGN); /* a file too large is EFBIG, not our end */
-	sigemptyset(ret_signals);
-	sigaddset(ret_signals, SIGTERM);
-	sigaddset(ret_signals, SIGINT);
-	sigaddset(ret_signals, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, ret_signals, NULL);
-	/* Few arenas: memory that one thread gave back shall serve the others. */
-	(void) mallopt(M_ARENA_MAX, 2);
-	/* Fixed, or it grows with what is freed and buffers stay in the heap for good. */
-	(void) mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
-}
-
 static time_t monotonic_s(void)
 {
 	struct timespec now;
@@ -148,7 +126,7 @@ static void wait_for_end(struct caretaker *caretaker, const sigset_t *signals)
 		if (now >= due) { /* whatever signals come */
 			due = now + WATCHDOG_INTERVAL_S;
 			if (server_is_alive(caretaker->server))
-				(void) sd_notify(0, "WATCHDOG=1");
+				process_alive();
 		}
 		switch (sigtimedwait(signals, NULL, &interval)) {
 		case SIGHUP:
@@ -180,8 +158,9 @@ static void deadline_start(void)
 		pthread_detach(thread);
 }
 
-static int serve(const struct config *config, int ready_fd)
+static int serve(void *context, int ready_fd)
 {
+	const struct config *config = context;
 	struct server *server = calloc(1, sizeof *server);
 	struct caretaker caretaker = { 0 };
 	sigset_t signals;
@@ -195,11 +174,9 @@ static int serve(const struct config *config, int ready_fd)
 		r = caretaker_start(&caretaker, server);
 	if (r == 0) {
 		log_info("ready on port %u", server->port);
-		(void) sd_notify(0, "READY=1");
-		if (ready_fd >= 0)
-			(void) !write(ready_fd, "", 1);
+		process_ready(ready_fd);
 		wait_for_end(&caretaker, &signals);
-		(void) sd_notify(0, "STOPPING=1");
+		process_ending();
 		log_info("ending");
 		deadline_start();
 		caretaker_stop(&caretaker);
@@ -211,73 +188,40 @@ static int serve(const struct config *config, int ready_fd)
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Without --foreground: the log goes to the journal, if there is one. */
-static void log_to_journal(void)
+static int check_only(const struct config *config)
 {
-	char stream[64];
-	struct stat stat;
-	int fd = sd_journal_stream_fd("lodestore-nfsd", 6 /* LOG_INFO */, 1);
+	struct exports exports = { 0 };
+	int r = config_exports(config, &exports);
 
-	if (fd < 0 || fstat(fd, &stat) < 0)
-		return;
-	snprintf(stream, sizeof stream, "%llu:%llu", (unsigned long long) stat.st_dev,
-	         (unsigned long long) stat.st_ino);
-	setenv("JOURNAL_STREAM", stream, 1); /* log.c: lines carry their priority */
-	(void) dup2(fd, STDERR_FILENO);
-	close_fd(&fd);
+	if (r == 0)
+		printf("The configuration is good: %zu exports.\n", exports.count);
+	exports_done(&exports);
+	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* The parent leaves when the child serves, so that who started it knows. */
-static int serve_detached(const struct config *config)
+static int run(struct config *config)
 {
-	int ready[2];
-	pid_t child;
-	char byte;
+	int status = process_run("lodestore-nfsd", config->settings.foreground, serve, config);
 
-	if (pipe(ready) < 0)
-		return EXIT_FAILURE;
-	child = fork();
-	if (child < 0) {
-		log_error("cannot fork: %s", strerror(errno));
-		return EXIT_FAILURE;
-	}
-	if (child > 0) {
-		close_fd(&ready[1]);
-		return read(ready[0], &byte, 1) == 1 ? EXIT_SUCCESS : EXIT_FAILURE;
-	}
-	close_fd(&ready[0]);
-	(void) setsid();
-	(void) !chdir("/");
-	if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout))
-		return EXIT_FAILURE;
-	log_to_journal();
-	return serve(config, ready[1]);
+	if (status >= 0)
+		return status;
+	log_error("cannot leave the terminal: %s", strerror(-status));
+	return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
 {
 	struct config config;
-	struct exports exports = { 0 };
-	int status = EXIT_SUCCESS;
+	int status = EXIT_FAILURE;
 
 	switch (config_load(argc, argv, &config)) {
-	case CONFIG_EXIT_OK:
+	case SETTINGS_EXIT_OK:
+		status = EXIT_SUCCESS;
 		break;
-	case CONFIG_EXIT_ERROR:
-		status = EXIT_FAILURE;
+	case SETTINGS_EXIT_ERROR:
 		break;
-	case CONFIG_RUN:
-		if (config.check_only) {
-			status = config_exports(&config, &exports) < 0 ? EXIT_FAILURE
-			                                               : EXIT_SUCCESS;
-			if (status == EXIT_SUCCESS)
-				printf("The configuration is good: %zu exports.\n", exports.count);
-			exports_done(&exports);
-		} else if (config.foreground || getenv("NOTIFY_SOCKET")) {
-			status = serve(&config, -1);
-		} else {
-			status = serve_detached(&config);
-		}
+	case SETTINGS_RUN:
+		status = config.check_only ? check_only(&config) : run(&config);
 		break;
 	}
 	config_done(&config);

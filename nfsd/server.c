@@ -90,13 +90,13 @@ static int server_key(const struct config *config, struct vfs_handle_key *ret_ke
 	bool made;
 	int r;
 
-	r = vfs_handle_key_load(config->state_dir, ret_key, &made, why);
+	r = vfs_handle_key_load(config->settings.state_dir, ret_key, &made, why);
 	if (r < 0)
 		log_error("%s", why);
 	else if (made)
 		log_info("made the key of the file handles, %s/handle.key: keep it with your"
 		         " backups",
-		         config->state_dir);
+		         config->settings.state_dir);
 	return r;
 }
 
@@ -145,17 +145,12 @@ static void report_unusable(void *context, enum exports_severity severity,
 	           spec->file, spec->line, message);
 }
 
-int server_exports_load(struct server *server)
+/* Takes over what is in @exports. */
+static int exports_serve(struct server *server, struct exports *exports)
 {
-	struct exports exports;
-	size_t usable, all;
-	int r;
+	size_t usable, all = exports->count;
+	int r = vfs_exports_set(server->vfs, exports, report_unusable, NULL, &usable);
 
-	r = config_exports(server->config, &exports);
-	if (r < 0)
-		return r;
-	all = exports.count;
-	r = vfs_exports_set(server->vfs, &exports, report_unusable, NULL, &usable);
 	if (r < 0)
 		return r;
 	server->exports_usable = usable;
@@ -167,7 +162,40 @@ int server_exports_load(struct server *server)
 	return 0;
 }
 
+int server_exports_load(struct server *server)
+{
+	struct exports exports;
+	int r = config_exports(server->config, &exports);
+
+	return r < 0 ? r : exports_serve(server, &exports);
+}
+
 /* ---- starting ---- */
+
+/* Takes over what is in @exports. */
+static int server_files(struct server *server, struct exports *exports)
+{
+	const struct config *config = server->config;
+	struct vfs_handle_key key;
+	int r = server_key(config, &key);
+
+	if (r == 0)
+		r = vfs_new(&key, DESCRIPTORS_MIN, &server->vfs);
+	if (r < 0) {
+		exports_done(exports);
+		return r;
+	}
+	vfs_tell(server->vfs, &(struct vfs_told){ .flush_failed = server_flush_failed,
+	                                          .direct_refused = server_direct_refused,
+	                                          .context = server });
+	vfs_data_path_set(server->vfs, config->data_path);
+	r = exports_serve(server, exports);
+	if (r == 0 && server->exports_usable == 0 && config->settings.export_line_count) {
+		log_error("nothing can be served");
+		r = -ENOENT;
+	}
+	return r;
+}
 
 static int server_caches(struct server *server)
 {
@@ -362,7 +390,7 @@ static void server_announce(struct server *server)
 
 int server_start(struct server *server, const struct config *config)
 {
-	struct vfs_handle_key key;
+	struct exports exports;
 	char missing[256];
 	int r;
 
@@ -377,21 +405,11 @@ int server_start(struct server *server, const struct config *config)
 		log_error("this process lacks %s. Run it as root, or give it these capabilities"
 		          " (AmbientCapabilities= in the unit)",
 		          missing);
+	/* Before anything is made: a start that is refused leaves nothing. */
 	if (r == 0)
-		r = server_key(config, &key);
+		r = config_exports(config, &exports);
 	if (r == 0)
-		r = vfs_new(&key, DESCRIPTORS_MIN, &server->vfs);
-	if (r == 0) {
-		vfs_tell(server->vfs, &(struct vfs_told){ .flush_failed = server_flush_failed,
-		                                          .direct_refused = server_direct_refused,
-		                                          .context = server });
-		vfs_data_path_set(server->vfs, config->data_path);
-		r = server_exports_load(server);
-	}
-	if (r == 0 && server->exports_usable == 0 && config->export_line_count) {
-		log_error("nothing can be served");
-		r = -ENOENT;
-	}
+		r = server_files(server, &exports);
 	if (r == 0)
 		r = server_caches(server);
 	if (r == 0) {

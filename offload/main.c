@@ -3,21 +3,17 @@
  * main.c - lodestore-offloadd's process: key, exports, jobs, service; the log; readiness.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 #include "offload/config.h"
 #include "offload/service.h"
 #include "rpcgen/offload_text.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
+#include "vfs/base/process.h"
 #include "vfs/handle_key.h"
 
 enum {
@@ -39,24 +35,29 @@ static void report_unusable(void *context, enum exports_severity severity,
 		log_always(LOG_LEVEL_ERROR, "%s:%u: %s", spec->file, spec->line, message);
 }
 
-static int exports_load(struct offloadd *offloadd)
+/* Takes over what is in @exports. */
+static int exports_serve(struct offloadd *offloadd, struct exports *exports)
 {
-	struct exports exports;
 	size_t usable;
-	int r;
+	int r = vfs_exports_set(offloadd->vfs, exports, report_unusable, NULL, &usable);
 
-	r = offload_config_exports(offloadd->config, &exports);
-	if (r == 0)
-		r = vfs_exports_set(offloadd->vfs, &exports, report_unusable, NULL, &usable);
 	if (r == 0)
 		log_info("%zu exports", usable);
 	return r;
 }
 
+static int exports_reload(struct offloadd *offloadd)
+{
+	struct exports exports;
+	int r = offload_config_exports(offloadd->config, &exports);
+
+	return r < 0 ? r : exports_serve(offloadd, &exports);
+}
+
 static void reload(void *context)
 {
 	log_info("reading the exports again");
-	if (exports_load(context) < 0)
+	if (exports_reload(context) < 0)
 		log_error(
 			"the exports stay as they were; mend the mistakes above and reload again");
 }
@@ -67,7 +68,7 @@ static void tick(void *context)
 
 	vfs_sweep(offloadd->vfs);
 	log_flush(false);
-	(void) sd_notify(0, "WATCHDOG=1");
+	process_alive();
 }
 
 /* ---- what is told of jobs ---- */
@@ -129,7 +130,7 @@ static int jobs_start(struct offloadd *offloadd)
 	AUTO(free_ptr) char *dir = NULL;
 	int r;
 
-	if (asprintf(&dir, "%s/jobs", config->state_dir) < 0)
+	if (asprintf(&dir, "%s/jobs", config->settings.state_dir) < 0)
 		return -ENOMEM;
 	settings.dir = dir;
 	r = jobs_open(offloadd->vfs, &settings, &offloadd->jobs);
@@ -159,9 +160,24 @@ static int service_start(struct offloadd *offloadd)
 	return r;
 }
 
-static int start(struct offloadd *offloadd)
+/* Takes over what is in @exports. */
+static int open_files(struct offloadd *offloadd, struct exports *exports)
 {
 	struct vfs_handle_key key;
+	int r = key_load(offloadd->config->settings.state_dir, &key);
+
+	if (r == 0)
+		r = vfs_new(&key, OPEN_FILES_MAX, &offloadd->vfs);
+	if (r < 0) {
+		exports_done(exports);
+		return r;
+	}
+	return exports_serve(offloadd, exports);
+}
+
+static int start(struct offloadd *offloadd)
+{
+	struct exports exports;
 	char missing[256];
 	int r;
 
@@ -169,39 +185,30 @@ static int start(struct offloadd *offloadd)
 	if (r == -EPERM)
 		log_error("this process lacks %s. Run it as root, or give it these capabilities",
 		          missing);
+	/* Before anything is made: a start that is refused leaves nothing. */
 	if (r == 0)
-		r = key_load(offloadd->config->state_dir, &key);
+		r = offload_config_exports(offloadd->config, &exports);
 	if (r == 0)
-		r = vfs_new(&key, OPEN_FILES_MAX, &offloadd->vfs);
-	if (r == 0)
-		r = exports_load(offloadd);
+		r = open_files(offloadd, &exports);
 	if (r == 0)
 		r = jobs_start(offloadd);
 	return r == 0 ? service_start(offloadd) : r;
 }
 
-static int serve(const struct offload_config *config, int ready_fd)
+static int serve(void *context, int ready_fd)
 {
+	const struct offload_config *config = context;
 	struct offloadd offloadd = { .config = config };
 	sigset_t signals;
 	int r;
 
-	umask(0);
-	(void) signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
-	(void) sigprocmask(SIG_BLOCK, &signals, NULL);
-	(void) mallopt(M_ARENA_MAX, 2);
+	process_prepare(&signals);
 	r = start(&offloadd);
 	if (r == 0) {
 		log_info("ready on %s", config->socket);
-		(void) sd_notify(0, "READY=1");
-		if (ready_fd >= 0)
-			(void) !write(ready_fd, "", 1);
+		process_ready(ready_fd);
 		r = service_run(&signals);
-		(void) sd_notify(0, "STOPPING=1");
+		process_ending();
 		log_info("ending");
 	}
 	service_close();
@@ -212,30 +219,14 @@ static int serve(const struct offload_config *config, int ready_fd)
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* The parent leaves when the child serves, so that who started it knows. */
-static int serve_detached(const struct offload_config *config)
+static int run(struct offload_config *config)
 {
-	int ready[2];
-	pid_t child;
-	char byte;
+	int status = process_run("lodestore-offloadd", config->settings.foreground, serve, config);
 
-	if (pipe(ready) < 0)
-		return EXIT_FAILURE;
-	child = fork();
-	if (child < 0) {
-		log_error("cannot fork: %s", strerror(errno));
-		return EXIT_FAILURE;
-	}
-	if (child > 0) {
-		close_fd(&ready[1]);
-		return read(ready[0], &byte, 1) == 1 ? EXIT_SUCCESS : EXIT_FAILURE;
-	}
-	close_fd(&ready[0]);
-	(void) setsid();
-	(void) !chdir("/");
-	if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout))
-		return EXIT_FAILURE;
-	return serve(config, ready[1]);
+	if (status >= 0)
+		return status;
+	log_error("cannot leave the terminal: %s", strerror(-status));
+	return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
@@ -244,14 +235,13 @@ int main(int argc, char **argv)
 	int status = EXIT_FAILURE;
 
 	switch (offload_config_load(argc, argv, &config)) {
-	case OFFLOAD_CONFIG_EXIT_OK:
+	case SETTINGS_EXIT_OK:
 		status = EXIT_SUCCESS;
 		break;
-	case OFFLOAD_CONFIG_EXIT_ERROR:
+	case SETTINGS_EXIT_ERROR:
 		break;
-	case OFFLOAD_CONFIG_RUN:
-		status = config.foreground || getenv("NOTIFY_SOCKET") ? serve(&config, -1)
-		                                                      : serve_detached(&config);
+	case SETTINGS_RUN:
+		status = run(&config);
 		break;
 	}
 	offload_config_done(&config);

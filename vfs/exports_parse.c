@@ -30,6 +30,7 @@ struct exports_line {
 	bool good_path;
 	bool indented; /* blanks before the path: perhaps it was to continue the line above */
 	bool too_many_rules;
+	bool everybody_twice;                 /* was told of */
 	bool bare_host;                       /* the word before was a host without parentheses */
 	unsigned host_words;                  /* also those with mistakes */
 	char bare[EXPORTS_EXCERPT_BYTES_MAX]; /* that host, perhaps cut */
@@ -187,18 +188,32 @@ static void add_rule(struct exports_parser *parser, struct exports_line *line,
 }
 
 /* "host (rw)": the blank makes it two hosts. */
+static void trap_warning(struct exports_parser *parser, struct exports_line *line,
+                         const char *options)
+{
+	if (strcmp(line->bare, "*") == 0) { /* the same twice, and no more is said about that */
+		line->everybody_twice = true;
+		exports_warning(parser,
+		                "'* (%.*s)' with a blank means: everybody with the defaults, and"
+		                " (%.*s) does not count. Write '*(%.*s)'.",
+		                EXPORTS_EXCERPT_BYTES_MAX, options, EXPORTS_EXCERPT_BYTES_MAX,
+		                options, EXPORTS_EXCERPT_BYTES_MAX, options);
+		return;
+	}
+	exports_warning(parser,
+	                "'%s (%.*s)' with a blank means: %s with the defaults, and everybody"
+	                " with (%.*s). Write '%s(%.*s)' for this host alone, or '*(%.*s)' to"
+	                " make everybody plain.",
+	                line->bare, EXPORTS_EXCERPT_BYTES_MAX, options, line->bare,
+	                EXPORTS_EXCERPT_BYTES_MAX, options, line->bare, EXPORTS_EXCERPT_BYTES_MAX,
+	                options, EXPORTS_EXCERPT_BYTES_MAX, options);
+}
+
 static void check_trap(struct exports_parser *parser, struct exports_line *line,
                        const char *options)
 {
 	if (parser->word[0] == '\0' && options && line->bare_host)
-		exports_warning(
-			parser,
-			"'%s (%.*s)' with a blank means: %s with the defaults, and everybody"
-			" with (%.*s). Write '%s(%.*s)' for this host alone, or '*(%.*s)' to"
-			" make everybody plain.",
-			line->bare, EXPORTS_EXCERPT_BYTES_MAX, options, line->bare,
-			EXPORTS_EXCERPT_BYTES_MAX, options, line->bare, EXPORTS_EXCERPT_BYTES_MAX,
-			options, EXPORTS_EXCERPT_BYTES_MAX, options);
+		trap_warning(parser, line, options);
 	line->bare_host = !options;
 	(void) snprintf(line->bare, sizeof line->bare, "%.*s", (int) sizeof line->bare - 1,
 	                parser->word);
@@ -271,8 +286,9 @@ static int compare_rules(const void *a, const void *b)
 	return order ? order : *x < *y ? -1 : 1;
 }
 
-static void check_duplicates(struct exports_parser *parser, const struct export_spec *spec)
+static void check_duplicates(struct exports_parser *parser, const struct exports_line *line)
 {
+	const struct export_spec *spec = &line->spec;
 	AUTO(free_ptr) const struct export_rule **sorted = NULL;
 
 	if (spec->rule_count < 2)
@@ -286,7 +302,9 @@ static void check_duplicates(struct exports_parser *parser, const struct export_
 		sorted[i] = &spec->rules[i];
 	qsort(sorted, spec->rule_count, sizeof *sorted, compare_rules);
 	for (size_t i = 1; i < spec->rule_count; i++) {
-		if (compare_hosts(sorted[i - 1], sorted[i]) == 0)
+		bool told = line->everybody_twice && sorted[i]->kind == EXPORT_HOST_ANY;
+
+		if (compare_hosts(sorted[i - 1], sorted[i]) == 0 && !told)
 			exports_warning(parser,
 			                "The host '%.*s' is named twice; the first one's options"
 			                " count. Take the second out.",
@@ -318,7 +336,7 @@ static void finish_line(struct exports_parser *parser, struct exports_line *line
 	parser->word_line = line->spec.line;
 	if (line->host_words == 0 && line->good_path)
 		no_host_error(parser, &line->spec);
-	check_duplicates(parser, &line->spec);
+	check_duplicates(parser, line);
 	if (!line->good_path || !parser->line_is_text)
 		return;
 	if (parser->exports->count == EXPORTS_MAX) {

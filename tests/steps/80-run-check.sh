@@ -40,6 +40,11 @@ done
 ! grep -q 'esxcli' "$said" || fail "./dev run names loopback for ESXi"
 python3 -B tests/clients/wire_check.py --port 2049 --export "$SANDBOX_WORK/dir" --offload ||
 	fail "what ./dev run started does not serve"
+echo "content of a" > "$SANDBOX_WORK/dir/a"
+# The very words that it shows.
+read -ra clone < <(grep -F '/lodestore clone ' "$said")
+"${clone[@]}" || fail "the clone that ./dev run shows does not work: ${clone[*]}"
+cmp "$SANDBOX_WORK/dir/a" "$SANDBOX_WORK/dir/b" || fail "the clone is not equal"
 server_stop "$script" || fail "./dev run ended with a bad status"
 ! pgrep -f "$SANDBOX_WORK/folder" || fail "./dev run left a server behind"
 echo "OK: ./dev run says what to do, and leaves nothing running"

@@ -6,22 +6,20 @@
 #include "nfsd/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "support/catch.h"
 #include "support/temp_dir.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
 
 enum {
-	SAID_BYTES = 64 << 10,
-	WORDS_MAX = 16,
+	WORDS_MAX = 16
 };
 
 static char dir[TEMP_DIR_BYTES], conf_path[TEMP_PATH_BYTES], exports_path[TEMP_PATH_BYTES];
-static char said[SAID_BYTES];
 static struct config config;
 
 static void setup(void)
@@ -46,43 +44,11 @@ static void put(const char *path, const char *text)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
-/* ---- catching what is said ---- */
-
-static int out_was, err_was, catch_fd;
-
-static void catch_begin(void)
-{
-	catch_fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	ck_assert_int_ge(catch_fd, 0);
-	fflush(stdout);
-	fflush(stderr);
-	out_was = dup(STDOUT_FILENO);
-	err_was = dup(STDERR_FILENO);
-	dup2(catch_fd, STDOUT_FILENO);
-	dup2(catch_fd, STDERR_FILENO);
-}
-
-static void catch_end(void)
-{
-	ssize_t count;
-
-	fflush(stdout);
-	fflush(stderr);
-	dup2(out_was, STDOUT_FILENO);
-	dup2(err_was, STDERR_FILENO);
-	close(out_was);
-	close(err_was);
-	count = pread(catch_fd, said, sizeof said - 1, 0);
-	ck_assert_int_ge(count, 0);
-	said[count] = '\0';
-	close(catch_fd);
-}
-
 /* As main() would be called; ends with NULL. "@conf" and "@exports" stand for the paths. */
-static enum config_outcome load(const char *const *words)
+static enum settings_outcome load(const char *const *words)
 {
 	char *argv[WORDS_MAX + 2] = { (char *) "lodestore-nfsd" };
-	enum config_outcome outcome;
+	enum settings_outcome outcome;
 	int argc = 1;
 
 	for (size_t i = 0; words[i]; i++) {
@@ -92,18 +58,13 @@ static enum config_outcome load(const char *const *words)
 		                                                   : (char *) words[i];
 	}
 	optind = 0; /* getopt(3): from the beginning */
-	catch_begin();
+	catch_begin(dir);
 	outcome = config_load(argc, argv, &config);
 	catch_end();
 	return outcome;
 }
 
 #define LOAD(...) load((const char *const[]){ __VA_ARGS__, NULL })
-
-static void check_said(const char *words)
-{
-	ck_assert_msg(strstr(said, words), "'%s' is not in:\n%s", words, said);
-}
 
 /* ---- what is good ---- */
 
@@ -113,17 +74,17 @@ START_TEST(without_a_word_the_presets_count)
 		fprintf(stderr, "SKIPPED: this machine has a lodestore.conf of its own\n");
 		return;
 	}
-	ck_assert_int_eq(load((const char *const[]){ NULL }), CONFIG_RUN);
+	ck_assert_int_eq(load((const char *const[]){ NULL }), SETTINGS_RUN);
 	ck_assert_str_eq(said, "");
 	ck_assert_uint_eq(config.port, 2049);
 	ck_assert_uint_eq(config.workers, 0);
 	ck_assert(config.rpcbind);
-	ck_assert(!config.foreground && !config.check_only);
+	ck_assert(!config.settings.foreground && !config.check_only);
 	ck_assert_ptr_null(config.listen);
 	ck_assert_str_eq(config.log_level, "info");
-	ck_assert_str_eq(config.exports_file, "/etc/lodestore/exports");
-	ck_assert_str_eq(config.state_dir, "/var/lib/lodestore");
-	ck_assert_uint_eq(config.export_line_count, 0);
+	ck_assert_str_eq(config.settings.exports_file, "/etc/lodestore/exports");
+	ck_assert_str_eq(config.settings.state_dir, "/var/lib/lodestore");
+	ck_assert_uint_eq(config.settings.export_line_count, 0);
 	ck_assert_uint_ge(config.buffer_bytes, 16 << 20);
 }
 END_TEST
@@ -133,7 +94,7 @@ START_TEST(the_file_sets_what_it_names)
 	put(conf_path, "[nfsd]\nport = 3049\nworkers = 3\nrpcbind = no\nlisten = 192.0.2.1,::1\n"
 	               "log_level = debug\npool_threads = 5\n"
 	               "[limits]\nbuffer_bytes = 64M\nconnections = 10\nidle_timeout = 60\n");
-	ck_assert_int_eq(LOAD("--config", "@conf"), CONFIG_RUN);
+	ck_assert_int_eq(LOAD("--config", "@conf"), SETTINGS_RUN);
 	ck_assert_str_eq(said, "");
 	ck_assert_uint_eq(config.port, 3049);
 	ck_assert_uint_eq(config.workers, 3);
@@ -153,23 +114,23 @@ START_TEST(the_command_line_counts_more_than_the_file)
 	ck_assert_int_eq(LOAD("--port", "4049", "--listen", "::1", "--no-rpcbind", "--config",
 	                      "@conf", "--foreground", "--state-dir", "/s", "--exports",
 	                      "@exports"),
-	                 CONFIG_RUN);
+	                 SETTINGS_RUN);
 	ck_assert_uint_eq(config.port, 4049);
 	ck_assert_str_eq(config.listen, "::1");
 	ck_assert(!config.rpcbind);
-	ck_assert(config.foreground);
-	ck_assert_str_eq(config.state_dir, "/s");
-	ck_assert_str_eq(config.exports_file, exports_path);
+	ck_assert(config.settings.foreground);
+	ck_assert_str_eq(config.settings.state_dir, "/s");
+	ck_assert_str_eq(config.settings.exports_file, exports_path);
 }
 END_TEST
 
 START_TEST(help_and_version_end_well)
 {
-	ck_assert_int_eq(LOAD("--help"), CONFIG_EXIT_OK);
+	ck_assert_int_eq(LOAD("--help"), SETTINGS_EXIT_OK);
 	check_said("--export");
 	check_said("--no-rpcbind");
 	config_done(&config);
-	ck_assert_int_eq(LOAD("--version"), CONFIG_EXIT_OK);
+	ck_assert_int_eq(LOAD("--version"), SETTINGS_EXIT_OK);
 	ck_assert_mem_eq(said, "lodestore-nfsd ", 15);
 }
 END_TEST
@@ -215,7 +176,7 @@ START_TEST(each_mistake_is_told_and_ends_badly)
 	}
 	for (size_t i = 0; mistakes[_i].words[i]; i++)
 		words[count++] = mistakes[_i].words[i];
-	ck_assert_int_eq(load(words), CONFIG_EXIT_ERROR);
+	ck_assert_int_eq(load(words), SETTINGS_EXIT_ERROR);
 	check_said(mistakes[_i].say);
 }
 END_TEST
@@ -223,7 +184,7 @@ END_TEST
 START_TEST(all_mistakes_are_told_in_one_run)
 {
 	put(conf_path, "[nfsd]\nport = x\nnonsense = 1\n[limits]\nconnections = 0\n");
-	ck_assert_int_eq(LOAD("--config", "@conf", "--port", "0"), CONFIG_EXIT_ERROR);
+	ck_assert_int_eq(LOAD("--config", "@conf", "--port", "0"), SETTINGS_EXIT_ERROR);
 	check_said("lodestore.conf:2: ");
 	check_said("lodestore.conf:3: ");
 	check_said("lodestore.conf:5: ");
@@ -233,7 +194,7 @@ END_TEST
 
 START_TEST(a_directory_is_no_configuration)
 {
-	ck_assert_int_eq(LOAD("--config", dir), CONFIG_EXIT_ERROR);
+	ck_assert_int_eq(LOAD("--config", dir), SETTINGS_EXIT_ERROR);
 	check_said("Is a directory");
 }
 END_TEST
@@ -244,7 +205,7 @@ static int load_exports(struct exports *exports)
 {
 	int r;
 
-	catch_begin();
+	catch_begin(dir);
 	r = config_exports(&config, exports);
 	catch_end();
 	return r;
@@ -256,7 +217,7 @@ START_TEST(exports_come_from_the_file)
 
 	put(conf_path, "");
 	put(exports_path, "/srv/a 10.0.0.0/8(rw)\n/srv/b *(ro)\n");
-	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), CONFIG_RUN);
+	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), SETTINGS_RUN);
 	ck_assert_int_eq(load_exports(&exports), 0);
 	ck_assert_uint_eq(exports.count, 2);
 	ck_assert_str_eq(exports.specs[1].path, "/srv/b");
@@ -271,7 +232,7 @@ START_TEST(exports_come_from_the_command_line_instead)
 	put(conf_path, "");
 	ck_assert_int_eq(LOAD("--config", "@conf", "--export", "/srv/a *(rw)", "--export",
 	                      "/srv/b *(ro)", "--check-config"),
-	                 CONFIG_RUN);
+	                 SETTINGS_RUN);
 	ck_assert(config.check_only);
 	ck_assert_int_eq(load_exports(&exports), 0);
 	ck_assert_uint_eq(exports.count, 2);
@@ -285,7 +246,7 @@ START_TEST(an_exports_file_without_a_line_warns)
 
 	put(conf_path, "");
 	put(exports_path, "# nothing yet\n");
-	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), CONFIG_RUN);
+	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), SETTINGS_RUN);
 	ck_assert_int_eq(load_exports(&exports), 0);
 	ck_assert_uint_eq(exports.count, 0);
 	check_said("exports nothing: add a line");
@@ -299,7 +260,7 @@ START_TEST(mistakes_in_exports_are_told_with_their_lines)
 
 	put(conf_path, "");
 	put(exports_path, "/srv/a *(rw)\nsrv/b *(rw)\n/srv/c *(rw,nonsense)\n");
-	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), CONFIG_RUN);
+	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), SETTINGS_RUN);
 	ck_assert_int_lt(load_exports(&exports), 0);
 	check_said("exports:2: ");
 	check_said("exports:3: ");
@@ -314,7 +275,7 @@ START_TEST(mistakes_in_lines_of_the_command_are_all_told)
 	put(conf_path, "");
 	ck_assert_int_eq(
 		LOAD("--config", "@conf", "--export", "a *(rw)", "--export", "/b *(nonsense)"),
-		CONFIG_RUN);
+		SETTINGS_RUN);
 	ck_assert_int_lt(load_exports(&exports), 0);
 	check_said("nonsense");
 	check_said("--export");
@@ -326,7 +287,7 @@ START_TEST(an_exports_file_that_is_not_there_is_told)
 	struct exports exports = { 0 };
 
 	put(conf_path, "");
-	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), CONFIG_RUN);
+	ck_assert_int_eq(LOAD("--config", "@conf", "--exports", "@exports"), SETTINGS_RUN);
 	ck_assert_int_eq(load_exports(&exports), -ENOENT);
 	check_said("cannot read the exports file");
 	check_said("--export");
@@ -335,20 +296,20 @@ END_TEST
 
 START_TEST(too_many_lines_of_exports_are_refused)
 {
-	static char *argv[2 * CONFIG_EXPORT_LINES_MAX + 4];
+	static char *argv[2 * SETTINGS_EXPORT_LINES_MAX + 4];
 	int argc = 0;
-	enum config_outcome outcome;
+	enum settings_outcome outcome;
 
 	argv[argc++] = (char *) "lodestore-nfsd";
-	for (int i = 0; i <= CONFIG_EXPORT_LINES_MAX; i++) {
+	for (int i = 0; i <= SETTINGS_EXPORT_LINES_MAX; i++) {
 		argv[argc++] = (char *) "--export";
 		argv[argc++] = (char *) "/a *(rw)";
 	}
 	optind = 0;
-	catch_begin();
+	catch_begin(dir);
 	outcome = config_load(argc, argv, &config);
 	catch_end();
-	ck_assert_int_eq(outcome, CONFIG_EXIT_ERROR);
+	ck_assert_int_eq(outcome, SETTINGS_EXIT_ERROR);
 	check_said("Write an exports file");
 }
 END_TEST

@@ -221,6 +221,9 @@ static const struct {
 	{ "\n/srv a (rw)",
 	  "warning: f:2: 'a (rw)' with a blank means: a with the defaults, and everybody"
 	  " with (rw). Write 'a(rw)'" },
+	{ "/srv * (rw)",
+	  "warning: f:1: '* (rw)' with a blank means: everybody with the defaults, and (rw) does"
+	  " not count. Write '*(rw)'." },
 	{ "/srv *(rw",                "f:1: '*(rw' has no ')'" },
 	{ "/srv *(rw b(ro)",          "f:1: '*(rwb' has no ')'" },
 	{ "/srv a) b",                "f:1: There is a ')' without a '(' after 'a'" },
