@@ -20,6 +20,14 @@ bool job_is_into_existing(const struct job_record *record)
 	       record->phase != JOB_PLACING;
 }
 
+bool job_is_slow(const struct job_record *record)
+{
+	/* Back in a queue, or out of it again. */
+	return record->started_ms != 0 &&
+	       (record->state == OFFLOAD_STATE_QUEUED || strcmp(record->engine, "copy") == 0 ||
+	        strcmp(record->engine, "kernel") == 0);
+}
+
 void job_start(struct job_record *record, uint64_t now_ms)
 {
 	assert(job_is_live(record));

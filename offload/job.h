@@ -80,6 +80,9 @@ bool job_is_live(const struct job_record *record);
 /* A clone whose destination exists, and is filled where it is. */
 bool job_is_into_existing(const struct job_record *record);
 
+/* It has been looked at, and cannot be done without copying. */
+bool job_is_slow(const struct job_record *record);
+
 /* QUEUED -> RUNNING. */
 void job_start(struct job_record *record, uint64_t now_ms);
 

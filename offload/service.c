@@ -40,7 +40,7 @@ struct waiting {
 	struct list_node node;
 	SVCXPRT *connection; /* NULL: nobody wants the answer any more */
 	uint64_t until_ms;   /* of a clock that does not jump */
-	bool cancelled;
+	bool extended, cancelled;
 	struct service_wait wait;
 	struct service_measure *measure; /* NULL: the wait counts */
 };
@@ -182,13 +182,20 @@ static void answer_measured(struct waiting *waiting)
 	waiting_free(waiting);
 }
 
-/* True: wait on. What must end and has not in time is cancelled, and gets a last chance. */
+/* True: wait on. What is quick gets more time; what must end and has not in time is cancelled, and
+ * gets a last chance. */
 static bool waits_on(struct waiting *waiting, const struct job_record *record)
 {
 	if (!job_is_live(record))
 		return false;
 	if (now_ms() < waiting->until_ms)
 		return true;
+	if (!waiting->extended && !job_is_slow(record)) {
+		waiting->extended = true;
+		waiting->until_ms += waiting->wait.quick_ms;
+		if (now_ms() < waiting->until_ms)
+			return true;
+	}
 	if (!waiting->wait.must_end || waiting->cancelled)
 		return false;
 	waiting->cancelled = true;

@@ -56,7 +56,8 @@ void service_send(struct request *request, xdrproc_t encode, void *result);
 struct service_wait {
 	uint64_t job_id;
 	uint32_t wait_ms;
-	bool must_end; /* after wait_ms it is cancelled, and its end waited for a little more */
+	uint32_t quick_ms; /* as much again if it has not turned out that it must copy */
+	bool must_end;     /* after wait_ms it is cancelled, and its end waited for a little more */
 	/* @record: the job as it is now; NULL: its result has expired. */
 	void (*answer)(SVCXPRT *connection, const struct service_wait *wait,
 	               struct job_record *record);

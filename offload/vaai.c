@@ -22,6 +22,8 @@
 
 enum {
 	MOMENT_MS = 250,
+	QUICK_MS =
+		2500, /* for what shares extents or allocates: a poll later would cost a second */
 	END_MS = 35000,
 	CLONES = 1 << OFFLOAD_KIND_CLONE,
 	CLONES_AND_RESERVES = CLONES | 1 << OFFLOAD_KIND_RESERVE,
@@ -161,6 +163,7 @@ static void begin(struct request *request, const struct vaai_call *call, bool mu
 {
 	struct service_wait wait = {
 		.wait_ms = must_end ? END_MS : MOMENT_MS,
+		.quick_ms = must_end ? 0 : QUICK_MS,
 		.must_end = must_end,
 		.answer = send_begun,
 		.vaai = *call,

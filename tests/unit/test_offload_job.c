@@ -72,6 +72,25 @@ START_TEST(a_new_destination_goes_its_way)
 }
 END_TEST
 
+START_TEST(what_copies_is_slow)
+{
+	struct job_record record = clone(file(1, "a"), place("b"));
+
+	ck_assert(!job_is_slow(&record)); /* nobody knows yet */
+	job_start(&record, 1000);
+	ck_assert(!job_is_slow(&record));
+	record.state = OFFLOAD_STATE_QUEUED; /* once more: for those that copy */
+	ck_assert(job_is_slow(&record));
+	job_start(&record, 1001);
+	snprintf(record.engine, sizeof record.engine, "copy");
+	ck_assert(job_is_slow(&record));
+	snprintf(record.engine, sizeof record.engine, "kernel");
+	ck_assert(job_is_slow(&record));
+	snprintf(record.engine, sizeof record.engine, "reflink");
+	ck_assert(!job_is_slow(&record));
+}
+END_TEST
+
 START_TEST(an_existing_destination_is_put_back_when_it_fails)
 {
 	struct job_record record = clone(file(1, "a"), file(2, "b"));
@@ -362,6 +381,7 @@ int main(void)
 	TCase *tcase = tcase_create("offload_job");
 
 	tcase_add_test(tcase, a_new_destination_goes_its_way);
+	tcase_add_test(tcase, what_copies_is_slow);
 	tcase_add_test(tcase, an_existing_destination_is_put_back_when_it_fails);
 	tcase_add_test(tcase, cancelled_is_a_state_of_its_own);
 	tcase_add_loop_test_raise_signal(tcase, other_ways_are_bugs, SIGABRT, 0,
