@@ -88,7 +88,12 @@ static bool reader_begin(struct reader *reader)
 			reader->scan_at = reader->end;
 			return false;
 		}
+		/* In whole blocks: on file systems with smaller ones the next range may begin in
+		 * the block that this one ends in. */
 		reader->data.from &= ~(uint64_t) (ENGINE_ALIGN_BYTES - 1);
+		reader->data.to = engine_align_up(reader->data.to);
+		if (reader->data.to > reader->end)
+			reader->data.to = reader->end;
 		reader->scan_at = reader->data.to;
 	}
 	left = reader->data.to - reader->data.from;
@@ -171,26 +176,33 @@ static int read_through(int fd, uint64_t bytes, struct engine_control *control, 
 
 struct digest {
 	XXH3_state_t *state;
+	struct engine_control *control;
 	uint64_t at;
 };
 
-static void digest_zeros(struct digest *digest, uint64_t to)
+/* There may be more of them than can be gone over in a year. */
+static int digest_zeros(struct digest *digest, uint64_t to)
 {
 	static const uint8_t zeros[ZERO_BYTES];
 
 	while (digest->at < to) {
 		uint64_t count = to - digest->at < ZERO_BYTES ? to - digest->at : ZERO_BYTES;
 
+		if (atomic_load(&digest->control->cancel))
+			return -ECANCELED;
 		XXH3_128bits_update(digest->state, zeros, count);
 		digest->at += count;
 	}
+	return 0;
 }
 
 static int digest_piece(void *context, uint64_t offset, const uint8_t *bytes, uint32_t count)
 {
 	struct digest *digest = context;
+	int r = digest_zeros(digest, offset);
 
-	digest_zeros(digest, offset);
+	if (r < 0)
+		return r;
 	XXH3_128bits_update(digest->state, bytes, count);
 	digest->at += count;
 	return 0;
@@ -199,7 +211,7 @@ static int digest_piece(void *context, uint64_t offset, const uint8_t *bytes, ui
 int engine_read(int fd, uint64_t bytes, struct engine_control *control,
                 uint8_t ret_checksum[ENGINE_CHECKSUM_BYTES])
 {
-	struct digest digest = { .state = XXH3_createState() };
+	struct digest digest = { .state = XXH3_createState(), .control = control };
 	XXH128_canonical_t canonical;
 	int r;
 
@@ -207,8 +219,9 @@ int engine_read(int fd, uint64_t bytes, struct engine_control *control,
 		return -ENOMEM;
 	XXH3_128bits_reset(digest.state);
 	r = read_through(fd, bytes, control, digest_piece, &digest);
+	if (r == 0)
+		r = digest_zeros(&digest, bytes);
 	if (r == 0) {
-		digest_zeros(&digest, bytes);
 		XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(digest.state));
 		memcpy(ret_checksum, canonical.digest, ENGINE_CHECKSUM_BYTES);
 		atomic_store(&control->done_bytes, bytes);

@@ -214,6 +214,8 @@ static void hash_zeros(struct ring_copy *copy, uint64_t to)
 	while (copy->hashed_bytes < to) {
 		uint64_t count = to - copy->hashed_bytes;
 
+		if (atomic_load(&copy->control->cancel))
+			return copy_failed(copy, -ECANCELED);
 		count = count < ZERO_BYTES ? count : ZERO_BYTES;
 		XXH3_128bits_update(copy->hash, zeros, count);
 		copy->hashed_bytes += count;
@@ -301,15 +303,18 @@ static int copy_loop(struct ring_copy *copy)
 	return copy->error;
 }
 
-static void copy_finish_hash(struct ring_copy *copy, uint8_t ret_checksum[ENGINE_CHECKSUM_BYTES])
+static int copy_finish_hash(struct ring_copy *copy, uint8_t ret_checksum[ENGINE_CHECKSUM_BYTES])
 {
 	XXH128_canonical_t canonical;
 
 	if (!copy->hash)
-		return;
+		return 0;
 	hash_zeros(copy, copy->args->bytes);
+	if (copy->error < 0)
+		return copy->error;
 	XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(copy->hash));
 	memcpy(ret_checksum, canonical.digest, ENGINE_CHECKSUM_BYTES);
+	return 0;
 }
 
 static int copy_open(struct ring_copy *copy)
@@ -380,8 +385,9 @@ int engine_ring_copy(const struct engine_copy *args, struct engine_control *cont
 	r = copy_open(&copy);
 	if (r == 0)
 		r = copy_loop(&copy);
+	if (r == 0)
+		r = copy_finish_hash(&copy, ret_checksum);
 	if (r == 0) {
-		copy_finish_hash(&copy, ret_checksum);
 		atomic_store(&control->done_bytes, args->bytes);
 		/* The last block was written whole. */
 		if (ftruncate(args->destination_fd, (off_t) args->bytes) < 0)

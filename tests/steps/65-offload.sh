@@ -23,7 +23,7 @@ export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:strict_string_checks=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 
 good=0 bad=0
-for test in space engine jobs kill; do
+for test in space engine jobs journal kill; do
 	if "$build/tests/offload/test-offload-$test"; then
 		good=$((good + 1))
 	else
