@@ -68,18 +68,18 @@ void job_end(struct job_record *record, offload_status status, uint64_t now_ms)
 	record->finished_ms = now_ms;
 }
 
-static bool handles_equal(const struct vfs_handle *one, const struct vfs_handle *two)
-{
-	return one->count > 0 && one->count == two->count &&
-	       memcmp(one->bytes, two->bytes, one->count) == 0;
-}
-
 /* By handle if both have one; a file that is still to be is known by its place. */
 static bool files_equal(const struct job_file *one, const struct job_file *two)
 {
 	if (one->handle.count > 0 && two->handle.count > 0)
-		return handles_equal(&one->handle, &two->handle);
-	return handles_equal(&one->dir, &two->dir) && strcmp(one->name, two->name) == 0;
+		return vfs_handle_is_same_file(&one->handle, &two->handle);
+	return vfs_handle_is_same_file(&one->dir, &two->dir) && strcmp(one->name, two->name) == 0;
+}
+
+bool job_is_onto_itself(const struct job_record *record)
+{
+	return record->kind == OFFLOAD_KIND_CLONE &&
+	       vfs_handle_is_same_file(&record->source.handle, &record->destination.handle);
 }
 
 bool job_is_same(const struct job_record *record, const struct job_record *wanted)

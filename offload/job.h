@@ -93,6 +93,9 @@ void job_enter(struct job_record *record, enum job_phase phase);
 /* -> ENDED, with the state that goes with @status. */
 void job_end(struct job_record *record, offload_status status, uint64_t now_ms);
 
+/* A clone with one file as source and destination. */
+bool job_is_onto_itself(const struct job_record *record);
+
 /* The same work: kind, files, flags, and so on. */
 bool job_is_same(const struct job_record *record, const struct job_record *wanted);
 

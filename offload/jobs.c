@@ -21,8 +21,11 @@
 #include "vfs/base/cleanup.h"
 
 enum {
-	QUICK_THREADS = 4
+	QUICK_THREADS = 4,
+	NOTE_AGAIN_US = 200000,
 };
+
+static const char unnoted_end[] = "its end cannot be written down: %s";
 
 uint64_t jobs_now_ms(void)
 {
@@ -173,32 +176,52 @@ static int job_run(struct job *job, bool slow, const char **ret_step)
 	return -EINVAL;
 }
 
-/* Noted, counted, told. The journal may be full: the result is known until the next start then, and
- * that one finds the job where it was, and does it or its end again. */
+/* Into the journal; or out of it, if that is full: without a record it is not done again. False:
+ * neither, and the process ends. */
+static bool job_note_end(struct job *job, const struct job_record *ended, int *ret_error)
+{
+	bool stopping;
+
+	for (;;) {
+		*ret_error = journal_write(&job->jobs->journal, ended);
+		if (*ret_error == 0 || journal_withdraw(&job->jobs->journal, ended->id) == 0)
+			return true;
+		job_lock(job);
+		stopping = job->jobs->stopping;
+		snprintf(job->record.text, sizeof job->record.text, unnoted_end,
+		         strerror(-*ret_error));
+		job_unlock(job);
+		if (stopping)
+			return false;
+		(void) usleep(NOTE_AGAIN_US);
+	}
+}
+
+/* Callers hear of the end when it is noted: who does may write to the destination at once, and a
+ * start that finds the job half done would write over that. */
 static void job_finish(struct job *job)
 {
 	struct jobs *jobs = job->jobs;
-	AUTO(free_ptr) struct job_record *ended = malloc(sizeof *ended);
+	struct job_record ended;
 	uint64_t one = 1;
 	int r;
 
 	job_lock(job);
-	job_copy(job, &job->record);
-	job_end(&job->record, job->record.status, jobs_now_ms());
+	job_copy(job, &ended);
+	job_unlock(job);
+	job_end(&ended, ended.status, jobs_now_ms());
+	if (!job_note_end(job, &ended, &r))
+		return; /* its end is found again after the next start */
+	job_lock(job);
+	job->record = ended;
 	jobs->live_count--;
 	jobs->ended_count++;
-	if (ended)
-		*ended = job->record;
-	job_unlock(job);
-	r = ended ? journal_write(&jobs->journal, ended) : -ENOMEM;
-	if (r < 0 && ended)
-		snprintf(ended->text, sizeof ended->text, "its end cannot be written down: %s",
-		         strerror(-r));
-	if (ended && jobs->settings.told)
-		jobs->settings.told(jobs->settings.context, ended);
-	job_lock(job);
 	job->busy = false;
 	job_unlock(job);
+	if (r < 0)
+		snprintf(ended.text, sizeof ended.text, unnoted_end, strerror(-r));
+	if (jobs->settings.told)
+		jobs->settings.told(jobs->settings.context, &ended);
 	(void) !write(jobs->event_fd, &one, sizeof one);
 }
 
@@ -352,10 +375,7 @@ int jobs_begin(struct jobs *jobs, const struct job_record *wanted, uint64_t *ret
 	struct job *job;
 	int r;
 
-	if (wanted->kind == OFFLOAD_KIND_CLONE && wanted->destination.handle.count > 0 &&
-	    wanted->destination.handle.count == wanted->source.handle.count &&
-	    memcmp(wanted->destination.handle.bytes, wanted->source.handle.bytes,
-	           wanted->source.handle.count) == 0)
+	if (job_is_onto_itself(wanted))
 		return -OFFLOAD_ESAME;
 	if (is_resent(jobs, wanted, ret_id))
 		return 0;

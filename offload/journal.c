@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,19 +23,28 @@ enum {
 
 int journal_open(const char *dir, struct journal *ret_journal)
 {
+	AUTO(close_fd) int dir_fd = -EBADF;
 	char *copy;
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return -errno;
+	if (flock(dir_fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
 	copy = strdup(dir);
 	if (!copy)
 		return -ENOMEM;
-	*ret_journal = (struct journal){ .dir = copy };
+	*ret_journal = (struct journal){ .dir = copy, .dir_fd = take_fd(&dir_fd) };
 	return 0;
 }
 
 void journal_close(struct journal *journal)
 {
+	if (!journal->dir)
+		return;
+	close_fd(&journal->dir_fd);
 	free(journal->dir);
 	journal->dir = NULL;
 }
@@ -74,6 +85,17 @@ void journal_remove(const struct journal *journal, uint64_t id)
 		(void) unlink(path);
 }
 
+int journal_withdraw(const struct journal *journal, uint64_t id)
+{
+	AUTO(free_ptr) char *path = record_path(journal, id);
+
+	if (!path)
+		return -ENOMEM;
+	if (unlink(path) < 0 && errno != ENOENT)
+		return -errno;
+	return fsync(journal->dir_fd) < 0 ? -errno : 0;
+}
+
 static bool is_record_name(const char *name)
 {
 	return strspn(name, "0123456789abcdef") == ID_DIGITS &&
@@ -87,22 +109,42 @@ static bool is_left_over(const char *name)
 	       strncmp(name + ID_DIGITS, RECORD_SUFFIX ".", strlen(RECORD_SUFFIX ".")) == 0;
 }
 
-static int load_one(const char *path, int (*record_fn)(void *, const struct job_record *),
+static int read_record(const char *path, char **ret_text, size_t *ret_bytes)
+{
+	struct stat stat;
+
+	if (lstat(path, &stat) < 0)
+		return -errno;
+	return S_ISREG(stat.st_mode) ? file_text_read(path, ret_text, ret_bytes) : -EBADMSG;
+}
+
+/* One that cannot be read, is none, or is another's under a wrong name keeps no others away. */
+static int load_one(const struct journal *journal, const char *path,
+                    int (*record_fn)(void *, const struct job_record *),
                     void (*bad)(void *, const char *), void *context)
 {
 	AUTO(free_ptr) char *text = NULL;
+	AUTO(free_ptr) char *named = NULL;
 	struct job_record record;
 	size_t bytes;
 	int r;
 
-	r = file_text_read(path, &text, &bytes);
-	if (r < 0)
+	r = read_record(path, &text, &bytes);
+	if (r == -ENOMEM)
 		return r;
-	if (job_parse(text, bytes, &record) < 0) {
-		bad(context, path);
-		return 0;
+	if (r == 0)
+		r = job_parse(text, bytes, &record);
+	if (r == 0) {
+		named = record_path(journal, record.id);
+		if (!named)
+			return -ENOMEM;
+		if (strcmp(named, path) != 0)
+			r = -EBADMSG;
 	}
-	return record_fn(context, &record);
+	if (r == 0)
+		return record_fn(context, &record);
+	bad(context, path);
+	return 0;
 }
 
 int journal_load(const struct journal *journal,
@@ -122,7 +164,7 @@ int journal_load(const struct journal *journal,
 			path = NULL;
 			r = -ENOMEM;
 		} else if (is_record_name(entry->d_name)) {
-			r = load_one(path, record, bad, context);
+			r = load_one(journal, path, record, bad, context);
 		} else if (is_left_over(entry->d_name)) {
 			(void) unlink(path);
 		}

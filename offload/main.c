@@ -134,7 +134,9 @@ static int jobs_start(struct offloadd *offloadd)
 		return -ENOMEM;
 	settings.dir = dir;
 	r = jobs_open(offloadd->vfs, &settings, &offloadd->jobs);
-	if (r < 0)
+	if (r == -EBUSY)
+		log_error("another lodestore-offloadd works on the jobs in %s: end it first", dir);
+	else if (r < 0)
 		log_error("cannot read the jobs in %s: %s", dir, strerror(-r));
 	return r;
 }

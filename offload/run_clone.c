@@ -459,6 +459,9 @@ static int into_existing(struct clone *clone)
 	if (r < 0)
 		return r == -ESTALE ? -OFFLOAD_EGONE : r;
 	clone->to_fd = vfs_file_fd(clone->destination);
+	/* Exports with an fsid= of their own make handles that do not tell. */
+	if (stat.st_dev == clone->source_stat.st_dev && stat.st_ino == clone->source_stat.st_ino)
+		return -OFFLOAD_ESAME;
 	if (clone->record->phase == JOB_EMPTYING) {
 		(void) empty(clone);
 		return -ECANCELED; /* why it failed is noted already */

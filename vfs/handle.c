@@ -68,6 +68,17 @@ int vfs_handle_verify(const struct vfs_handle_key *key, const uint8_t *wire, siz
 	return sodium_memcmp(mac, wire + signed_bytes, sizeof mac) == 0 ? 0 : -ESTALE;
 }
 
+/* All but the export's id and the signature. */
+bool vfs_handle_is_same_file(const struct vfs_handle *one, const struct vfs_handle *two)
+{
+	const size_t least = (size_t) VFS_HANDLE_HEAD_BYTES + VFS_HANDLE_MAC_BYTES;
+	const size_t from = 8;
+
+	return one->count == two->count && one->count > least && one->bytes[1] == two->bytes[1] &&
+	       memcmp(one->bytes + from, two->bytes + from,
+	              one->count - VFS_HANDLE_MAC_BYTES - from) == 0;
+}
+
 uint64_t vfs_handle_hash(const uint8_t *wire, size_t wire_bytes)
 {
 	return XXH3_64bits(wire, wire_bytes);

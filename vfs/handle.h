@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,5 +61,9 @@ int vfs_handle_parse(const uint8_t *wire, size_t wire_bytes, struct vfs_handle_p
 /* Check the signature of bytes that vfs_handle_parse() accepted. -ESTALE: not made with this
  * key. */
 int vfs_handle_verify(const struct vfs_handle_key *key, const uint8_t *wire, size_t wire_bytes);
+
+/* Do two handles that verify name one file? Exports that overlap each give it a handle of their
+ * own. */
+bool vfs_handle_is_same_file(const struct vfs_handle *one, const struct vfs_handle *two);
 
 uint64_t vfs_handle_hash(const uint8_t *wire, size_t wire_bytes);

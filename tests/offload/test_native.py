@@ -11,6 +11,7 @@ import time
 import pytest
 
 import native
+import vaai
 from native import Client, path
 from servers import MIB, content, file, make, port, sock, start_offloadd, top
 
@@ -268,3 +269,86 @@ def test_a_stranger_on_the_socket_is_turned_away(net):
          script, os.path.dirname(os.path.abspath(__file__)), sock],
         capture_output=True, text=True, check=False)
     assert told.stdout.strip() == "denied" or "Permission" in told.stderr, told
+
+
+def reload_exports(request, more):
+    """@more beside what the exports are; both programs have read it when this returns."""
+    with open(top + "/exports", "a", encoding="ascii") as exports:
+        exports.write(more)
+    for server in request.node.nfsd, request.node.offloadd:
+        server.process.send_signal(signal.SIGHUP)
+    client = Client(("127.0.0.1", port))
+    for _ in range(250):
+        if client.stat(path(more.split()[0])).refused == native.NOT_FILE:
+            break
+        time.sleep(0.02)
+    client.close()
+
+
+def test_one_file_in_two_exports_is_one_file(net, request):
+    """A handle says by which export the file was found; what it names is the same."""
+    os.mkdir(top + "/e/sub")
+    make("a", folder="e/sub")
+    reload_exports(request, f"{top}/e/sub 127.0.0.1(rw,no_root_squash)\n")
+    plug_in = vaai.PlugIn(("127.0.0.1", port))
+    outer = plug_in.lookup(plug_in.lookup(plug_in.mount(top + "/e"), "sub"), "a")
+    inner = plug_in.lookup(plug_in.mount(top + "/e/sub"), "a")
+    plug_in.close()
+    assert outer != inner
+    before = content("a", "e/sub")
+    job = net.clone(native.handle(outer), native.handle(inner))
+    assert job.refused == native.SAME_FILE, job
+    assert content("a", "e/sub") == before
+
+
+@pytest.mark.rate("8M")
+def test_one_destination_in_two_exports_is_one(net, request):
+    os.mkdir(top + "/e/sub")
+    make("a", 64 * MIB, ((0, 60),))
+    make("c", 64 * MIB, ((0, 60),))
+    make("b", 64 * MIB, ((0, 64),), folder="e/sub")
+    reload_exports(request, f"{top}/e/sub 127.0.0.1(rw,no_root_squash)\n")
+    plug_in = vaai.PlugIn(("127.0.0.1", port))
+    outer = plug_in.lookup(plug_in.lookup(plug_in.mount(top + "/e"), "sub"), "b")
+    inner = plug_in.lookup(plug_in.mount(top + "/e/sub"), "b")
+    plug_in.close()
+    job = net.clone(file("a"), native.handle(outer), wait=0)
+    assert job.state in (native.QUEUED, native.RUNNING), job
+    assert net.clone(file("c"), native.handle(inner), wait=0).refused == native.BUSY
+    net.cancel(job.id)
+
+
+def test_checksum_where_blocks_are_small(net, request):
+    """Holes that begin and end within what direct I/O reads at once."""
+    small = top + "/small"
+    os.mkdir(small)
+    subprocess.run(["truncate", "-s", "32M", small + ".image"], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-b", "1024", small + ".image"], check=True)
+    subprocess.run(["mount", "-o", "loop", small + ".image", small], check=True)
+    try:
+        reload_exports(request, f"{small} 127.0.0.1(rw,no_root_squash)\n")
+        with open(small + "/holes", "wb") as holes:
+            for at in range(0, 64 << 10, 2048):
+                holes.seek(at)
+                holes.write(os.urandom(1024))
+        with open(small + "/full", "wb") as full:
+            full.write(content("holes", "small"))
+        one, two = (net.checksum(file(name, "small")) for name in ("holes", "full"))
+        assert one.checksum == two.checksum, (one, two)
+    finally:
+        for server in "nfsd", "offloadd":
+            getattr(request.node, server).end()
+            setattr(request.node, server, None)
+        subprocess.run(["umount", small], check=True)
+        os.rmdir(small)
+
+
+def test_a_second_sidecar_does_not_start(net, request):
+    """With the same jobs it would write to the same files; not even for a moment."""
+    second = subprocess.run(
+        [os.environ["OFFLOADD"], "--foreground", "--config", top + "/conf", "--exports",
+         top + "/exports", "--state-dir", top + "/state", "--socket", top + "/second"],
+        stderr=subprocess.PIPE, timeout=20, check=False)
+    assert second.returncode == 1
+    assert b"another lodestore-offloadd works on the jobs in" in second.stderr
+    net.call(0).done()

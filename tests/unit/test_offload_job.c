@@ -180,6 +180,35 @@ START_TEST(who_writes_is_in_the_way_of_who_reads)
 }
 END_TEST
 
+/* As the file is named by another export: another id, and so another signature. */
+static struct job_file through_another_export(struct job_file named)
+{
+	memset(named.handle.bytes + 4, 99, 4);
+	memset(named.handle.bytes + 28, 98, 8);
+	memset(named.dir.bytes + 4, 99, 4);
+	memset(named.dir.bytes + 28, 98, 8);
+	return named;
+}
+
+START_TEST(a_file_is_the_same_through_another_export)
+{
+	struct job_record copy = clone(file(1, "a"), file(2, "b")), wanted;
+
+	wanted = clone(file(1, "a"), through_another_export(file(1, "a")));
+	ck_assert(job_is_onto_itself(&wanted));
+	ck_assert(!job_is_onto_itself(&copy));
+	wanted = clone(file(3, "c"), through_another_export(file(2, "b")));
+	ck_assert(job_conflicts(&copy, &wanted));
+	wanted = clone(file(3, "c"), through_another_export(file(1, "a")));
+	ck_assert(job_conflicts(&copy, &wanted));
+	wanted = clone(through_another_export(file(1, "a")), through_another_export(file(2, "b")));
+	ck_assert(job_is_same(&copy, &wanted));
+	copy = clone(file(1, "a"), place("b"));
+	wanted = clone(file(3, "c"), through_another_export(place("b")));
+	ck_assert(job_conflicts(&copy, &wanted));
+}
+END_TEST
+
 START_TEST(a_job_is_found_by_its_destination_or_only_file)
 {
 	struct job_record record = clone(file(1, "a"), place("b"));
@@ -388,6 +417,7 @@ int main(void)
 	                                 ARRAY_COUNT(forbidden));
 	tcase_add_test(tcase, the_same_work_is_known);
 	tcase_add_test(tcase, who_writes_is_in_the_way_of_who_reads);
+	tcase_add_test(tcase, a_file_is_the_same_through_another_export);
 	tcase_add_test(tcase, a_job_is_found_by_its_destination_or_only_file);
 	tcase_add_test(tcase, results_are_fresh_for_a_minute_and_kept_for_a_day);
 	tcase_add_test(tcase, the_rate_is_of_its_running_time);
