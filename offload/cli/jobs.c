@@ -166,28 +166,7 @@ static const struct session_words which_words = {
 	.places = { PLACE_JOB | PLACE_FILE },
 };
 
-static int run_wait(int argc, char **argv)
-{
-	offload_job_result result = { 0 };
-	struct session session;
-	offload_which which;
-	int status = session_begin(&session, argc, argv, &which_words);
-
-	if (status == COMMAND_DONE) {
-		which = place_which(&session.places[0]);
-		status = session_ask_job(&session, OFFLOAD_JOB, (xdrproc_t) xdr_offload_which,
-		                         &which, &result);
-	}
-	if (status == COMMAND_DONE)
-		status = session_follow(&session, &result);
-	if (status == COMMAND_DONE)
-		status = session_tell_end(&session, &result.offload_job_result_u.job);
-	session_free_job(&result);
-	session_end(&session);
-	return status;
-}
-
-static int tell_cancelled(const struct session *session, const offload_job *job)
+static int tell_cancelled(struct session *session, const offload_job *job)
 {
 	bool cancelled = job->state == OFFLOAD_STATE_CANCELLED;
 	FILE *to = cancelled ? stdout : stderr;
@@ -203,7 +182,9 @@ static int tell_cancelled(const struct session *session, const offload_job *job)
 	return cancelled ? COMMAND_DONE : COMMAND_FAILED;
 }
 
-static int run_cancel(int argc, char **argv)
+/* JOB or CANCEL, followed to the job's end, of which @tell makes the exit status. */
+static int ask_and_follow(int argc, char **argv, uint32_t procedure,
+                          int (*tell)(struct session *session, const offload_job *job))
 {
 	offload_job_result result = { 0 };
 	struct session session;
@@ -212,16 +193,26 @@ static int run_cancel(int argc, char **argv)
 
 	if (status == COMMAND_DONE) {
 		which = place_which(&session.places[0]);
-		status = session_ask_job(&session, OFFLOAD_CANCEL, (xdrproc_t) xdr_offload_which,
-		                         &which, &result);
+		status = session_ask_job(&session, procedure, (xdrproc_t) xdr_offload_which, &which,
+		                         &result);
 	}
 	if (status == COMMAND_DONE)
 		status = session_follow(&session, &result);
 	if (status == COMMAND_DONE)
-		status = tell_cancelled(&session, &result.offload_job_result_u.job);
+		status = tell(&session, &result.offload_job_result_u.job);
 	session_free_job(&result);
 	session_end(&session);
 	return status;
+}
+
+static int run_wait(int argc, char **argv)
+{
+	return ask_and_follow(argc, argv, OFFLOAD_JOB, session_tell_end);
+}
+
+static int run_cancel(int argc, char **argv)
+{
+	return ask_and_follow(argc, argv, OFFLOAD_CANCEL, tell_cancelled);
 }
 
 /* ---- the table's rows ---- */

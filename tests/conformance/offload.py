@@ -10,6 +10,7 @@ which the server may keep the answer back.
 
 A file is named in one of three forms: by_handle(), by_path(), below().
 """
+import nfs3
 import rpc
 from nfs3 import show, show_handle
 from rpc import GarbageAnswer, Rejected, hexdump
@@ -31,7 +32,7 @@ KIND_CLONE, KIND_RESERVE, KIND_CHECKSUM, KIND_PUNCH = range(1, 5)
 STATE_QUEUED, STATE_RUNNING, STATE_COMPLETE, STATE_FAILED, STATE_CANCELLED = range(5)
 STATE_NAMES = "QUEUED RUNNING COMPLETE FAILED CANCELLED".split()
 CAN_CLONE, CAN_FAST_CLONE, CAN_RESERVE, CAN_STAT_UNIQUE, CAN_PUNCH = 1, 2, 4, 8, 16
-CLONE_FAST, CLONE_VERIFY, CLONE_NEW = 1, 2, 4
+CLONE_FAST, CLONE_VERIFY, CLONE_NEW, CLONE_THIN = 1, 2, 4, 8
 PUNCH_DRY_RUN = 1
 (NULL, SUPPORT, CLONE, RESERVE, STAT, CHECKSUM, PUNCH, JOB, JOBS, CANCEL, WAIT) = range(11)
 PROCEDURE_NAMES = "NULL SUPPORT CLONE RESERVE STAT CHECKSUM PUNCH JOB JOBS CANCEL WAIT".split()
@@ -116,26 +117,11 @@ def _jobs(u):
     return dict(jobs=[_job(u) for _ in range(count)], eof=u.boolean())
 
 
-class Reply:
-    """A decoded result; fields that this result does not have are None."""
-
-    def __init__(self, call, status, fields):
-        self.call, self.status, self.fields = call, status, fields
-
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self.fields.get(name)
+class Reply(nfs3.Reply):
+    """A decoded result, held to something as one of NFS's is."""
 
     def __str__(self):
         return "%s %s" % (status_name(self.status), self.fields)
-
-    def expect(self, condition, expected):
-        """Hold the server to `expected`, a phrase, which is true if `condition` is."""
-        __tracebackhide__ = True
-        assert condition, "\n  call:     %s\n  expected: %s\n  actual:   %s" % (self.call, expected,
-                                                                            self)
-        return self
 
     def ok(self):
         __tracebackhide__ = True
@@ -193,7 +179,7 @@ class Offload:
         except XdrError as error:
             raise GarbageAnswer("%s: %s; results %s"
                                 % (call, error, hexdump(header.results))) from None
-        reply = Reply(call, status, fields)
+        reply = Reply(call, status, fields, len(header.results))
         rpc.trace.append("<- OFFLOAD %s" % reply)
         return reply
 

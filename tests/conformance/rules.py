@@ -255,7 +255,7 @@ OFFLOAD = {
     "offload.x clone a": "a clone is equal to its source and stands by itself; holes stay holes",
     "offload.x clone b": "an existing destination stays the same file, or is refused if asked",
     "offload.x clone c": "FAST shares extents or makes nothing",
-    "offload.x clone d": "VERIFY compares, and gives the checksum",
+    "offload.x clone d": "VERIFY compares and gives the checksum, THIN writes no zeros",
     "offload.x clone e": "a file onto itself, and unknown flags, are refused",
     "offload.x clone f": "between exports",
     "offload.x clone g": "never half a file: nothing is left of a clone that fails",

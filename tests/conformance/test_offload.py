@@ -445,7 +445,19 @@ def test_verified(offload, home, source):
     job.expect(job.checksum == sums[0] == sums[1], "the checksum %s" % sums)
 
 
-@pytest.mark.parametrize("flags", [8, 0x80000000, 0xFFFFFFFF])
+@rule("offload.x clone d")
+def test_thin(offload, nfs, home, second_home):
+    """With the flag THIN a copy has holes where the source has zeros, and equal bytes."""
+    data = content(MIB) + bytes(2 * MIB) + content(MIB)
+    source = nfs.new_file(home, b"disk", data)
+    job = offload.clone(by_handle(source), below(second_home, b"copy"), o.CLONE_THIN).complete()
+    copy = nfs.find(second_home, b"copy")
+    assert nfs.read_all(copy) == data
+    used = nfs.attributes(copy).used
+    job.expect(job.engine == "reflink" or used <= 3 * MIB, "2 MiB not written, not %d used" % used)
+
+
+@pytest.mark.parametrize("flags", [0x40000000, 0x80000000, 0xFFFFFFFF])
 @rule("offload.x clone e")
 def test_unknown_flags(offload, nfs, home, source, flags):
     """A flag that is not known is refused, whatever else is asked."""
