@@ -111,6 +111,9 @@ static bool call_refusal_get(struct call *call)
 
 static void call_refuse_accepted(struct call *call, uint32_t accept_stat)
 {
+	counters_refuse(call->worker, accept_stat == GARBAGE_ARGS   ? REFUSED_ARGUMENTS
+	                              : accept_stat == PROC_UNAVAIL ? REFUSED_PROCEDURE
+	                                                            : REFUSED_PROGRAM);
 	if (call_refusal_get(call))
 		call_refuse(call, rpc_reply_accepted(call->reply->bytes + RPC_RECORD_MARK_BYTES,
 		                                     call->rpc.xid, accept_stat));
@@ -120,11 +123,13 @@ void call_start(struct call *call, const uint8_t *bytes, uint32_t bytes_count)
 {
 	struct rpc_reply refusal;
 
+	call->begun_ns = counters_now_ns();
 	switch (rpc_call_decode(bytes, bytes_count, &call->rpc, &refusal)) {
 	case RPC_DROP:
 		call_free(call);
 		return;
 	case RPC_REFUSE:
+		counters_refuse(call->worker, REFUSED_CREDENTIAL);
 		if (!call_refusal_get(call))
 			return;
 		memcpy(call->reply->bytes + RPC_RECORD_MARK_BYTES, refusal.bytes,
@@ -166,6 +171,7 @@ static void call_refuse_program(struct call *call, uint32_t low, uint32_t high)
 		call_refuse_accepted(call, PROG_UNAVAIL);
 		return;
 	}
+	counters_refuse(call->worker, REFUSED_PROGRAM);
 	if (call_refusal_get(call))
 		call_refuse(call,
 		            rpc_reply_program_mismatch(call->reply->bytes + RPC_RECORD_MARK_BYTES,
@@ -174,6 +180,7 @@ static void call_refuse_program(struct call *call, uint32_t low, uint32_t high)
 
 static void call_refuse_auth(struct call *call)
 {
+	counters_refuse(call->worker, REFUSED_CREDENTIAL);
 	if (call_refusal_get(call))
 		call_refuse(call, rpc_reply_auth_error(call->reply->bytes + RPC_RECORD_MARK_BYTES,
 		                                       call->rpc.xid, AUTH_TOOWEAK));
@@ -366,6 +373,7 @@ static void call_pool_done(struct pool_job *job)
 
 void call_fail(struct call *call, int error)
 {
+	call->failed = true;
 	call_out_reset(call);
 	if (call->proc->failed)
 		call->proc->failed(call, error);
@@ -390,6 +398,7 @@ void call_finish(struct call *call)
 	(void) rpc_reply_accepted(bytes + RPC_RECORD_MARK_BYTES, call->rpc.xid, call->accept_stat);
 	rpc_record_mark(bytes, RPC_ACCEPTED_BYTES + result_bytes);
 	call->reply_bytes = CALL_REPLY_HEAD_BYTES + result_bytes;
+	counters_call(call);
 
 	if (!call->entry) {
 		call_send(call, NULL);

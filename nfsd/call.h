@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "nfsd/counters.h"
 #include "nfsd/program.h"
 #include "nfsd/reply_cache.h"
 #include "nfsd/server.h"
@@ -43,7 +44,10 @@ struct call {
 	bool may_block;
 	bool admitted; /* its export's limits let it go (throttle.h) */
 	bool forget;   /* do not keep the reply: the client is told to try again */
-	int result;    /* of the pool's work */
+	bool failed;   /* the reply tells an error */
+	enum counters_refusal refusal;
+	uint64_t begun_ns;
+	int result; /* of the pool's work */
 
 	union nfs3_args args;
 	struct vaai_call vaai;         /* procedure 22 of NFS */

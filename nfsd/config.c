@@ -11,6 +11,8 @@
 #include "vfs/base/log.h"
 #include "vfs/exports_load.h"
 
+#define STATUS_SOCKET "/run/lodestore/nfsd.sock"
+
 #define KEY(member) offsetof(struct config, member)
 
 /* In the order of enum vfs_data_path. */
@@ -32,6 +34,8 @@ static const struct conf_key config_keys[] = {
 	{ "nfsd", "log_level", CONF_TEXT, KEY(log_level), 0, 0, 0, "info", NULL, NULL },
 	{ "nfsd", "offload_dialects", CONF_TEXT,
 	  KEY(offload_dialects_text), 0, 0, 0, "opensds,qnap", NULL, NULL },
+	{ "nfsd", "status_socket", CONF_TEXT,
+	  KEY(status_socket), 0, 0, 0, STATUS_SOCKET, NULL, NULL },
 	{ "limits", "open_files", CONF_NUMBER,
 	  KEY(open_files), 64, 1048576, 8192, NULL, NULL, "files" },
 	{ "limits", "buffer_bytes", CONF_SIZE,
@@ -77,6 +81,8 @@ static const char help_text[] =
 	"                       (default " SETTINGS_STATE_DIR ")\n"
 	"  --listen ADDR[,ADDR] addresses to listen on (default: all, IPv4 and IPv6)\n"
 	"  --port N             NFS and MOUNT share it (default 2049)\n"
+	"  --status-socket PATH where 'lodestore status' asks; none: nowhere\n"
+	"                       (default " STATUS_SOCKET ")\n"
 	"  --no-rpcbind         neither register with rpcbind nor answer port 111\n"
 	"  --foreground         stay in the foreground and log to standard error\n"
 	"  --check-config       check settings and exports, tell every mistake, and exit\n"
@@ -89,6 +95,7 @@ static const char help_text[] =
 static const struct settings_option config_options[] = {
 	{ "listen", SETTINGS_WORD, KEY(listen_word) },
 	{ "port", SETTINGS_WORD, KEY(port_word) },
+	{ "status-socket", SETTINGS_WORD, KEY(status_word) },
 	{ "no-rpcbind", SETTINGS_FLAG, KEY(no_rpcbind) },
 	{ "check-config", SETTINGS_FLAG, KEY(check_only) },
 };
@@ -113,6 +120,8 @@ static int config_apply_line(struct config *config)
 	}
 	if (config->no_rpcbind)
 		config->rpcbind = false;
+	if (settings_replace(&config->status_socket, config->status_word) < 0)
+		return -ENOMEM;
 	return settings_replace(&config->listen, config->listen_word);
 }
 

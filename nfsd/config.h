@@ -22,7 +22,7 @@ struct config {
 	uint64_t port, workers, pool_threads;
 	bool rpcbind;
 	unsigned data_path; /* enum vfs_data_path */
-	char *log_level;
+	char *log_level, *status_socket;
 	char *offload_dialects_text;
 	unsigned offload_dialects; /* set of enum vaai_dialect */
 
@@ -39,7 +39,7 @@ struct config {
 
 	/* The command line, beside its settings, as it was written; config_load() has used it. */
 	struct settings settings;
-	const char *listen_word, *port_word;
+	const char *listen_word, *port_word, *status_word;
 	bool no_rpcbind, check_only;
 };
 

@@ -97,6 +97,17 @@ static void socket_tune(int fd)
 		                  sizeof options[i].value);
 }
 
+static struct tally_row *conn_row(struct worker *worker, const struct export_address *client)
+{
+	uint8_t key[TALLY_KEY_BYTES];
+	struct tally_row *row;
+
+	counters_client_key(client, key);
+	row = tally_table_get(&worker->counters.clients, key);
+	row->users++;
+	return row;
+}
+
 void conn_open(struct worker *worker, int fd, enum socket_role role,
                const struct export_address *client, uint16_t client_port, uint64_t generation)
 {
@@ -116,6 +127,7 @@ void conn_open(struct worker *worker, int fd, enum socket_role role,
 	conn->role = role;
 	conn->client = *client;
 	conn->client_port = client_port;
+	conn->row = conn_row(worker, client);
 	conn->queue_last = &conn->queue;
 	list_init(&conn->lanes);
 	conn->turn_task.run = conn_turn_ended;
@@ -138,6 +150,7 @@ static bool conn_free_if_done(struct conn *conn)
 	worker->conns[conn->slot] = NULL;
 	atomic_fetch_sub(&worker->conn_count, 1);
 	peers_release(worker->server->peers, &conn->client);
+	conn->row->users--;
 	buffer_unref(conn->in);
 	close_fd(&conn->fd);
 	free(conn);
@@ -196,6 +209,11 @@ static void conn_turn_ended(struct loop_task *task)
 }
 
 /* ---- counting ---- */
+
+struct tally *conn_tally(struct conn *conn)
+{
+	return &conn->row->tally;
+}
 
 void conn_call_begun(struct conn *conn)
 {

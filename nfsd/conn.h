@@ -37,6 +37,9 @@ bool conn_options_find(const struct conn *conn, uint32_t serial,
                        struct export_options *ret_options);
 void conn_options_keep(struct conn *conn, uint32_t serial, const struct export_options *options);
 
+/* Where its client's calls are counted. */
+struct tally *conn_tally(struct conn *conn);
+
 /* Every tick: time limits, idle memory. */
 void conn_tick(struct conn *conn);
 

@@ -23,6 +23,7 @@ struct conn {
 	enum socket_role role;
 	struct export_address client, local;
 	uint16_t client_port;
+	struct tally_row *row; /* its client's; the connection is one of its users */
 	bool closing, stopping;
 
 	struct ring_op recv_op;

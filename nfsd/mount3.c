@@ -95,10 +95,12 @@ static void say_mounted(const struct call *call, const char *path)
 		         LOG_ESCAPED(path), host, host);
 }
 
-static void mount_refused(const struct call *call, const char *path, int error)
+static void mount_refused(struct call *call, const char *path, int error)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
 
+	call->failed = true;
+	call->refusal = REFUSED_MOUNT;
 	log_warn("%s may not mount \"%s\": %s", export_address_print(&call->client, text),
 	         LOG_ESCAPED(path), mount_why(error));
 }
@@ -148,6 +150,8 @@ static int mount1_mnt(struct call *call)
 		return -EBADMSG;
 	log_warn("%s may not mount \"%s\": it asks for NFS version 2; mount with version 3",
 	         export_address_print(&call->client, text), LOG_ESCAPED(path));
+	call->failed = true;
+	call->refusal = REFUSED_MOUNT;
 	xdr_put_u32(&call->out, MNT_V1_ACCES);
 	return 0;
 }

@@ -86,10 +86,11 @@ static int open_handle(struct call *call, const struct xdr_view *handle, struct 
 	return r;
 }
 
-static void say_refused(const struct call *call, const char *why)
+static void refuse(struct call *call, enum counters_refusal refusal, const char *why)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
 
+	call->refusal = refusal;
 	log_warn("%s from %s is refused: %s", call->proc->name,
 	         export_address_print(&call->client, text), why);
 }
@@ -113,11 +114,12 @@ static int check_host(struct call *call)
 	r = vfs_export_access(server->vfs, export, &call->client, server->names, call->may_block,
 	                      &call->options);
 	if (r == -EACCES)
-		say_refused(call, "the export's line does not list this host");
+		refuse(call, REFUSED_HOST, "the export's line does not list this host");
 	if (r < 0)
 		return r;
 	if (call->options.secure && call->client_port > PORT_RESERVED_MAX) {
-		say_refused(call, "it comes from a port above 1023 and the export says 'secure'");
+		refuse(call, REFUSED_PORT,
+		       "it comes from a port above 1023 and the export says 'secure'");
 		return -EACCES;
 	}
 	if (!call->may_block && call->conn)
@@ -156,8 +158,10 @@ int nfs3_prepare(struct call *call)
 	call->authorised = true;
 	squash(&call->rpc.cred, &call->options, &call->caller.cred);
 	call->caller.async = call->options.async;
-	if ((call->proc->flags & PROC_CHANGES) && call->options.read_only)
+	if ((call->proc->flags & PROC_CHANGES) && call->options.read_only) {
+		call->refusal = REFUSED_READ_ONLY;
 		return -EROFS;
+	}
 	return 0;
 }
 

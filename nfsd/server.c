@@ -23,6 +23,7 @@
 #include "nfsd/relay.h"
 #include "nfsd/server_run.h"
 #include "nfsd/sockets.h"
+#include "nfsd/status.h"
 #include "nfsd/udp.h"
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
@@ -421,8 +422,10 @@ int server_start(struct server *server, const struct config *config)
 		r = server_workers(server);
 	if (r == 0)
 		r = server_listen(server, server->port, ROLE_NFS);
-	if (r == 0)
+	if (r == 0) {
 		server_announce(server);
+		server->status = status_open(server, config->status_socket);
+	}
 	return r;
 }
 
@@ -445,6 +448,7 @@ void server_stop(struct server *server)
 {
 	if (server->registered)
 		rpcbind_unregister(server);
+	status_stop(server->status);
 	relay_stop(server->relay); /* what it has would keep the workers from ending */
 	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i], STOP_GRACE_MS);
@@ -454,6 +458,7 @@ void server_stop(struct server *server)
 	server->pool = pool_close(server->pool);
 	for (unsigned i = 0; i < server->worker_count; i++)
 		(void) worker_join(server->workers[i]);
+	server->status = status_close(server->status);
 	server->worker_count = 0;
 	server->vfs = vfs_free(server->vfs);
 	server->replies = reply_cache_free(server->replies);

@@ -19,6 +19,7 @@ struct relay;
 struct mounts;
 struct peers;
 struct rates;
+struct status;
 
 enum {
 	SERVER_WORKERS_MAX = 64
@@ -33,6 +34,7 @@ struct server {
 	struct peers *peers;   /* connections per address */
 	struct rates *rates;   /* what was taken of the exports' limits */
 	struct relay *relay;   /* to the sidecar */
+	struct status *status; /* for who looks at it; NULL: nobody can */
 	size_t exports_usable;
 	bool registered; /* with rpcbind */
 	const struct export_names *names;

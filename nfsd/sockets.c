@@ -144,12 +144,14 @@ static void listener_give(struct listener *listener, int fd)
 	sockets_split(&peer, &client, &port);
 	switch (peers_take(server->peers, &client)) {
 	case PEERS_FULL:
+		counters_refuse(listener->worker, REFUSED_CONNECTIONS);
 		refuse(fd, &client,
 		       "there are as many as limits.connections allows; idle ones are"
 		       " closed now");
 		workers_reap_idle(server);
 		return;
 	case PEERS_ADDRESS_FULL:
+		counters_refuse(listener->worker, REFUSED_CONNECTIONS_ADDRESS);
 		refuse(fd, &client,
 		       "this address has as many as limits.connections_per_address"
 		       " allows");

@@ -91,6 +91,7 @@ static struct lane *lane_find(struct conn *conn, uint32_t export_id)
 
 static void lane_add(struct lane *lane, struct call *call)
 {
+	call->worker->counters.delayed++;
 	call->next = NULL;
 	*lane->last = call;
 	lane->last = &call->next;

@@ -115,6 +115,7 @@ static void worker_done(struct worker *worker)
 		worker->free_calls = call->next;
 		free(call);
 	}
+	counters_done(&worker->counters);
 	free(worker->conns);
 }
 

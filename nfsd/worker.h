@@ -30,8 +30,9 @@ struct worker {
 
 	struct conn **conns; /* by slot; NULL: free */
 	unsigned conn_slots;
-	atomic_uint conn_count;   /* written here, read by who hands out connections */
-	uint64_t accepted_count;  /* worker 0: connections of all workers, ever */
+	atomic_uint conn_count;  /* written here, read by who hands out connections */
+	uint64_t accepted_count; /* worker 0: connections of all workers, ever */
+	struct counters counters;
 	struct list_node starved; /* connections that wait for memory or for their own replies */
 
 	struct list_node listeners; /* worker 0: TCP */

@@ -79,6 +79,7 @@ static void flush_ended(struct ring_op *op, int result)
 	struct vfs_file *file = container_of(op, struct vfs_file, flush_op);
 	struct loop *loop = file->flush_loop;
 	struct group_commit_waiter *waiter;
+	unsigned covered = 0;
 	bool again;
 
 	/* The kernel tells an error once: everybody must hear of it before anybody is answered. */
@@ -91,6 +92,7 @@ static void flush_ended(struct ring_op *op, int result)
 		struct vfs_commit *commit = container_of(waiter, struct vfs_commit, waiter);
 
 		waiter = waiter->next;
+		covered++;
 		commit->error = result < 0 ? result : 0;
 		commit->task.run = commit_answer;
 		if (commit->loop == loop)
@@ -98,6 +100,8 @@ static void flush_ended(struct ring_op *op, int result)
 		else
 			loop_post(commit->loop, &commit->task);
 	}
+	atomic_fetch_add_explicit(&file->vfs->flushes, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&file->vfs->flush_waiters, covered, memory_order_relaxed);
 	if (again)
 		flush_schedule(file, loop);
 	else

@@ -86,6 +86,7 @@ struct vfs {
 
 	struct vfs_shard shards[VFS_SHARDS];
 	atomic_uint_fast64_t opened, hits, evicted, refused;
+	atomic_uint_fast64_t flushes, flush_waiters; /* of group commit; and whom they covered */
 };
 
 /* file.c */

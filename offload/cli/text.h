@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.h - sizes, times and strangers' names, for terminals and for JSON. It writes to the stream
- * that it is given, and does no other I/O.
+ * text.h - sizes, times and strangers' names, for terminals. It writes to the stream that it is
+ * given, and does no other I/O.
  */
 #pragma once
 
@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "vfs/base/json.h"
 
 enum {
 	TEXT_SHORT_BYTES = 16
@@ -23,23 +25,3 @@ const char *text_duration(uint64_t duration_ms, char to[TEXT_SHORT_BYTES]);
 /* What a stranger chose, so that a terminal shows it and obeys none of it: control characters and
  * what is no UTF-8 as \xNN. */
 void text_put(FILE *to, const char *bytes, size_t count);
-
-/* ---- JSON: one value, written from its beginning to its end ---- */
-
-struct json {
-	FILE *to;
-	bool comma; /* before what comes next */
-};
-
-/* @key: NULL in lists. @bracket: '{' or '['; the end takes its counterpart. */
-void json_begin(struct json *json, const char *key, char bracket);
-void json_end(struct json *json, char bracket);
-
-void json_u64(struct json *json, const char *key, uint64_t number);
-void json_bool(struct json *json, const char *key, bool value);
-void json_null(struct json *json, const char *key);
-
-/* A byte that is no part of UTF-8 becomes the lone surrogate \udcNN, as Python's os.fsdecode() has
- * it: os.fsencode() of what json.loads() gives is the name again. */
-void json_text(struct json *json, const char *key, const char *bytes, size_t count);
-void json_word(struct json *json, const char *key, const char *word);

@@ -33,11 +33,12 @@ def check(truth, claim, detail=""):
 class Server:
     """lodestore-nfsd on a port of 127.0.0.1, with an exports file that may be changed."""
 
-    def __init__(self, program, port, lines, prefix=()):
+    def __init__(self, program, port, lines, prefix=(), status=None):
         self.program, self.port, self.prefix = program, port, list(prefix)
         self.folder = tempfile.mkdtemp(prefix="lodestore-faults.")
         self.exports = os.path.join(self.folder, "exports")
         self.log = os.path.join(self.folder, "log")
+        self.status = status or os.path.join(self.folder, "nfsd.sock")
         self.process = None
         atexit.register(self.end)
         self.write(lines)
@@ -56,7 +57,7 @@ class Server:
         self.process = subprocess.Popen(
             self.prefix + [self.program, "--foreground", "--no-rpcbind", "--port", str(self.port),
                            "--listen", "127.0.0.1", "--state-dir", self.folder + "/state",
-                           "--exports", self.exports],
+                           "--status-socket", self.status, "--exports", self.exports],
             stderr=open(self.log, "a"), stdin=subprocess.DEVNULL)
 
     def start(self):

@@ -117,6 +117,7 @@ void nfsd_fake_close(struct nfsd_fake *fake)
 		worker->free_calls = call->next;
 		free(call);
 	}
+	counters_done(&worker->counters);
 	free(worker->conns);
 	peers_free(fake->server.peers);
 	rates_free(fake->server.rates);

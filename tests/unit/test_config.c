@@ -81,6 +81,7 @@ START_TEST(without_a_word_the_presets_count)
 	ck_assert(config.rpcbind);
 	ck_assert(!config.settings.foreground && !config.check_only);
 	ck_assert_ptr_null(config.listen);
+	ck_assert_str_eq(config.status_socket, "/run/lodestore/nfsd.sock");
 	ck_assert_str_eq(config.log_level, "info");
 	ck_assert_str_eq(config.settings.exports_file, "/etc/lodestore/exports");
 	ck_assert_str_eq(config.settings.state_dir, "/var/lib/lodestore");
@@ -111,12 +112,13 @@ END_TEST
 START_TEST(the_command_line_counts_more_than_the_file)
 {
 	put(conf_path, "[nfsd]\nport = 3049\nlisten = 192.0.2.1\nrpcbind = yes\n");
-	ck_assert_int_eq(LOAD("--port", "4049", "--listen", "::1", "--no-rpcbind", "--config",
-	                      "@conf", "--foreground", "--state-dir", "/s", "--exports",
-	                      "@exports"),
+	ck_assert_int_eq(LOAD("--port", "4049", "--listen", "::1", "--status-socket", "none",
+	                      "--no-rpcbind", "--config", "@conf", "--foreground", "--state-dir",
+	                      "/s", "--exports", "@exports"),
 	                 SETTINGS_RUN);
 	ck_assert_uint_eq(config.port, 4049);
 	ck_assert_str_eq(config.listen, "::1");
+	ck_assert_str_eq(config.status_socket, "none");
 	ck_assert(!config.rpcbind);
 	ck_assert(config.settings.foreground);
 	ck_assert_str_eq(config.settings.state_dir, "/s");

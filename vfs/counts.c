@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "vfs/counts.h"
+
+#include "vfs/vfs_internal.h"
+
+void vfs_counts(struct vfs *vfs, struct vfs_counts *ret_counts)
+{
+	*ret_counts = (struct vfs_counts){
+		.flushes = atomic_load(&vfs->flushes),
+		.flush_waiters = atomic_load(&vfs->flush_waiters),
+		.opened = atomic_load(&vfs->opened),
+		.hits = atomic_load(&vfs->hits),
+		.open_files = atomic_load(&vfs->open_files),
+		.open_files_max = atomic_load(&vfs->open_files_max),
+	};
+}
+
+void vfs_counts_exports(struct vfs *vfs,
+                        void (*visit)(void *context, uint32_t id, const struct export_spec *spec),
+                        void *context)
+{
+	pthread_rwlock_rdlock(&vfs->exports_lock);
+	for (size_t i = 0; i < vfs->table.count; i++)
+		visit(context, vfs->table.exports[i]->id, vfs->table.specs[i]);
+	pthread_rwlock_unlock(&vfs->exports_lock);
+}
