@@ -27,8 +27,22 @@ enum {
 /* getdents64(2)'s own, which glibc calls dirent64 */
 typedef struct dirent64 dirent_t;
 
+/* Two system calls instead of four: handle and attributes by name. They belong together if the
+ * handle has the inode's number in it. */
+static bool entry_look_quick(struct vfs_file *dir, struct vfs_entry *entry)
+{
+	struct stat stat;
+	uint64_t mix, inode;
+
+	if (vfs_handle_of_name(dir, entry->name, &entry->handle, &mix, &inode) < 0 ||
+	    fstatat(dir->fd, entry->name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || stat.st_ino != inode)
+		return false;
+	vfs_attr_fill(&stat, dir->export, mix, &entry->attr);
+	return true;
+}
+
 /* Attributes and handle from one descriptor: they belong together whatever happens to the name. */
-static void entry_look(struct vfs_file *dir, struct vfs_entry *entry)
+static bool entry_look_safely(struct vfs_file *dir, struct vfs_entry *entry)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
@@ -41,10 +55,16 @@ static void entry_look(struct vfs_file *dir, struct vfs_entry *entry)
 	fd = (int) syscall(SYS_openat2, dir->fd, entry->name, &how, sizeof how);
 	if (fd < 0 || fstat(fd, &stat) < 0 ||
 	    vfs_handle_of(dir->vfs, dir->export, fd, &entry->handle, &mix) < 0)
-		return;
+		return false;
 	vfs_attr_fill(&stat, dir->export, mix, &entry->attr);
-	entry->fileid = entry->attr.fileid;
-	entry->has_attr = true;
+	return true;
+}
+
+static void entry_look(struct vfs_file *dir, struct vfs_entry *entry)
+{
+	entry->has_attr = entry_look_quick(dir, entry) || entry_look_safely(dir, entry);
+	if (entry->has_attr)
+		entry->fileid = entry->attr.fileid;
 }
 
 /* "." and "..": what GETATTR says of them, and nothing above the export's root. */

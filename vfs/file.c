@@ -18,14 +18,8 @@
 #include "vfs/vfs_internal.h"
 
 enum {
-	EVICT_BATCH = 16,     /* closed at once when descriptors run out */
-	EVICT_LOOK_MAX = 32,  /* looked at in one shard before going on to the next */
-	SUBVOLUME_SHIFT = 40, /* attr.c: fileid */
-};
-
-union kernel_handle {
-	struct file_handle handle;
-	uint8_t bytes[sizeof(struct file_handle) + VFS_HANDLE_KERNEL_BYTES_MAX];
+	EVICT_BATCH = 16,    /* closed at once when descriptors run out */
+	EVICT_LOOK_MAX = 32, /* looked at in one shard before going on to the next */
 };
 
 uint64_t vfs_now_ms(void)
@@ -292,40 +286,6 @@ static struct vfs_file *file_insert(struct vfs *vfs, struct vfs_file *file)
 	return there;
 }
 
-static uint64_t subvolume_mix(const struct vfs_export *export, const uint8_t *kernel,
-                              size_t kernel_count)
-{
-	uint64_t subvolume;
-
-	/* Btrfs: objectid, root objectid, generation (fs/btrfs/export.h, struct btrfs_fid). */
-	if (!export->fs.has_subvolumes || kernel_count < 16)
-		return 0;
-	memcpy(&subvolume, kernel + 8, sizeof subvolume);
-	return (subvolume ^ export->root_subvolume) << SUBVOLUME_SHIFT;
-}
-
-int vfs_handle_of(const struct vfs *vfs, const struct vfs_export *export, int fd,
-                  struct vfs_handle *ret_handle, uint64_t *ret_mix)
-{
-	union kernel_handle kernel = { .handle.handle_bytes = VFS_HANDLE_KERNEL_BYTES_MAX };
-	struct vfs_handle_parts parts;
-	int mount_id;
-
-	if (name_to_handle_at(fd, "", &kernel.handle, &mount_id, AT_EMPTY_PATH) < 0)
-		return -errno;
-	if (mount_id != export->mount_id)
-		return -EXDEV;
-	parts = (struct vfs_handle_parts){
-		.export_id = export->id,
-		.fs_identity = export->fs.identity,
-		.kernel_type = (uint8_t) kernel.handle.handle_type,
-		.kernel_count = (uint8_t) kernel.handle.handle_bytes,
-		.kernel = kernel.handle.f_handle,
-	};
-	*ret_mix = subvolume_mix(export, parts.kernel, parts.kernel_count);
-	return vfs_handle_pack(&vfs->key, &parts, ret_handle);
-}
-
 /* Takes over @fd and a reserved place among the open files, also on failure. */
 static int file_make(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_open open,
                      const struct vfs_handle *handle, uint64_t mix, struct vfs_file **ret_file)
@@ -369,30 +329,14 @@ int vfs_file_adopt(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_
 	return r < 0 ? r : file_make(vfs, export, take_fd(&owned), open, &handle, mix, ret_file);
 }
 
-static int open_by_parts(const struct vfs_export *export, const struct vfs_handle_parts *parts,
-                         int flags)
-{
-	union kernel_handle kernel = {
-		.handle.handle_bytes = parts->kernel_count,
-		.handle.handle_type = parts->kernel_type,
-	};
-	int fd;
-
-	memcpy(kernel.handle.f_handle, parts->kernel, parts->kernel_count);
-	fd = open_by_handle_at(export->root_fd, &kernel.handle, flags | O_CLOEXEC);
-	if (fd < 0 && (errno == ENOENT || errno == EINVAL)) /* gone; another file system's shape */
-		return -ESTALE;
-	return fd < 0 ? -errno : fd;
-}
-
-/* As open_by_parts(), closing files of the cache if descriptors have run out. */
+/* As vfs_open_by_parts(), closing files of the cache if descriptors have run out. */
 static int open_patiently(struct vfs *vfs, const struct vfs_export *export,
                           const struct vfs_handle_parts *parts, int flags)
 {
-	int fd = open_by_parts(export, parts, flags);
+	int fd = vfs_open_by_parts(export, parts, flags);
 
 	if ((fd == -EMFILE || fd == -ENFILE) && evict_some(vfs))
-		fd = open_by_parts(export, parts, flags);
+		fd = vfs_open_by_parts(export, parts, flags);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM) {
 		atomic_fetch_add(&vfs->refused, 1);
 		return -ENFILE;
@@ -417,7 +361,7 @@ static int file_open_in(struct vfs *vfs, struct vfs_export *export,
 		return fd;
 	}
 	return file_make(vfs, export, fd, VFS_OPEN_PATH, handle,
-	                 subvolume_mix(export, parts->kernel, parts->kernel_count), ret_file);
+	                 vfs_subvolume_mix(export, parts->kernel, parts->kernel_count), ret_file);
 }
 
 int vfs_file_open(struct vfs *vfs, const uint8_t *wire, size_t wire_bytes,
@@ -462,7 +406,7 @@ static void direct_open(struct vfs_file *file, const struct vfs_handle_parts *pa
 	if (!atomic_load(&file->export->direct) || atomic_load(&file->direct_tried))
 		return;
 	if (reserve_open_file(file->vfs, false) == 0) {
-		fd = open_by_parts(file->export, parts, O_RDWR | O_DIRECT | O_NONBLOCK);
+		fd = vfs_open_by_parts(file->export, parts, O_RDWR | O_DIRECT | O_NONBLOCK);
 		if (fd < 0)
 			atomic_fetch_sub(&file->vfs->open_files, 1);
 		else

@@ -109,9 +109,20 @@ int vfs_file_adopt(struct vfs *vfs, struct vfs_export *export, int fd, enum vfs_
 /* Close what vfs_file_put() left; may wait for a disk. */
 void vfs_close_unused(struct vfs *vfs);
 
+/* handle_kernel.c: a descriptor by handle. -ESTALE, -EMFILE, ... */
+int vfs_open_by_parts(const struct vfs_export *export, const struct vfs_handle_parts *parts,
+                      int flags);
+uint64_t vfs_subvolume_mix(const struct vfs_export *export, const uint8_t *kernel,
+                           size_t kernel_count);
+
 /* The handle of an open file below an export, and its mix for fileids. */
 int vfs_handle_of(const struct vfs *vfs, const struct vfs_export *export, int fd,
                   struct vfs_handle *ret_handle, uint64_t *ret_mix);
+
+/* The same by name, links not followed, and the inode number that is in the handle; 0 if that
+ * cannot be told. */
+int vfs_handle_of_name(const struct vfs_file *dir, const char *name, struct vfs_handle *ret_handle,
+                       uint64_t *ret_mix, uint64_t *ret_inode);
 
 /* A name went away: if it was the file's last, let go of it as soon as nobody uses it. */
 void vfs_file_forget_removed(struct vfs *vfs, const struct vfs_handle *handle);
