@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 300
 #
 # Every lint, and the proof that each refuses what it must.
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 900
 #
 # clang with AddressSanitizer and UndefinedBehaviorSanitizer: the same tests again. The server that
 # this leaves in build-asan/nfsd/ is the one that the conformance steps talk to.

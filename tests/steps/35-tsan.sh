@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 900
 #
 # ThreadSanitizer over the unit tests: those of pure code cost little, and none is forgotten.
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 #
 # Each file of tests/coverage-files.txt: at least 90 % of its lines are run by the unit tests.
 

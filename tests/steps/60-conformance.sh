@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 1200
 # each: xfs ext4 btrfs tmpfs
 # parallel: 2
 #

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 600
 # each: xfs ext4
 # parallel: 2
 #

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 300
 #
 # The bench does not rot: its arithmetic, and each workload for a split second. No speed is judged.
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 480
 # each: xfs-rpcbind xfs-alone ext4-alone
 # parallel: 2
 #

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 600
 #
 # A short soak: verified load on XFS, the server killed and the file system's power cut meanwhile.
 

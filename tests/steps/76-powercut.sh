@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 480
 #
 # A few power cuts under load on a disk that forgets what was not flushed, for each way to the disk.
 

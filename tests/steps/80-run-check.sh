@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 240
 #
 # What a newcomer tries first: ./dev run --check, then ./dev run, here on a machine that has no
 # network but loopback.

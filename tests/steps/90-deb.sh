@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 600
 #
 # The Debian package: built, checked by lintian, installed, started, removed and purged.
 
