@@ -34,25 +34,30 @@ static void measure_end(struct measure *measure, int error)
 	(void) !write(measures.event_fd, &one, sizeof one);
 }
 
-static void *measure_run(void *arg)
+/* The next one; NULL: the end. */
+static struct measure *measure_next(bool *ret_stop)
 {
 	struct list_node *node;
 
-	pthread_setname_np(pthread_self(), "measure");
-	for (;;) {
-		pthread_mutex_lock(&measures.lock);
-		while (!measures.stop && list_empty(&measures.queue))
-			pthread_cond_wait(&measures.more, &measures.lock);
-		node = list_pop(&measures.queue);
-		pthread_mutex_unlock(&measures.lock);
-		if (!node)
-			return NULL;
-		struct measure *measure = container_of(node, struct measure, node);
+	pthread_mutex_lock(&measures.lock);
+	while (!measures.stop && list_empty(&measures.queue))
+		pthread_cond_wait(&measures.more, &measures.lock);
+	node = list_pop(&measures.queue);
+	*ret_stop = measures.stop;
+	pthread_mutex_unlock(&measures.lock);
+	return node ? container_of(node, struct measure, node) : NULL;
+}
 
-		measure_end(measure,
-		            measures.stop ? -ECANCELED
+static void *measure_run(void *arg)
+{
+	struct measure *measure;
+	bool stop;
+
+	pthread_setname_np(pthread_self(), "measure");
+	while ((measure = measure_next(&stop)))
+		measure_end(measure, stop ? -ECANCELED
 		                          : vfs_usage(vfs_file_fd(measure->file), &measure->usage));
-	}
+	return NULL;
 }
 
 int measure_open(int event_fd)
