@@ -27,6 +27,9 @@ static int path_text(const offload_path *path, char to[JOB_SHOWN_BYTES])
 {
 	if (path->offload_path_len >= JOB_SHOWN_BYTES)
 		return -ENAMETOOLONG;
+	to[0] = '\0';
+	if (path->offload_path_len == 0) /* then it may be NULL */
+		return 0;
 	if (memchr(path->offload_path_val, '\0', path->offload_path_len))
 		return -EINVAL;
 	memcpy(to, path->offload_path_val, path->offload_path_len);

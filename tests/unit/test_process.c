@@ -119,11 +119,15 @@ END_TEST
 
 START_TEST(without_a_process_an_errno)
 {
-	struct rlimit none = { 0, 0 };
-	int status = 0;
+	struct rlimit before, none;
+	int status = 0, r;
 
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ 0, before.rlim_max };
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	ck_assert_int_eq(process_run("test", false, serve_here, &status), -EMFILE);
+	r = process_run("test", false, serve_here, &status);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert_int_eq(r, -EMFILE);
 }
 END_TEST
 
