@@ -23,6 +23,7 @@ static const struct option options[] = {
 	{ "no-wait", no_argument, NULL, ARGUMENT_NO_WAIT },
 	{ "yes", no_argument, NULL, ARGUMENT_YES },
 	{ "live", no_argument, NULL, ARGUMENT_LIVE },
+	{ "status-socket", required_argument, NULL, ARGUMENT_STATUS_SOCKET },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -74,6 +75,9 @@ static int take_value(const struct option *option, struct arguments *arguments, 
 	case ARGUMENT_SOCKET:
 		arguments->socket = optarg;
 		break;
+	case ARGUMENT_STATUS_SOCKET:
+		arguments->status_socket = optarg;
+		break;
 	}
 	return r;
 }
@@ -107,6 +111,7 @@ int arguments_parse(int argc, char **argv, unsigned takes, int words_min, int wo
 		.command = argv[0],
 		.port = ARGUMENTS_PORT_DEFAULT,
 		.socket = ARGUMENTS_SOCKET_DEFAULT,
+		.status_socket = ARGUMENTS_STATUS_SOCKET_DEFAULT,
 		.timeout_s = ARGUMENTS_TIMEOUT_DEFAULT_S,
 	};
 	int r;

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-#define ARGUMENTS_SOCKET_DEFAULT "/run/lodestore/offload.sock"
+#define ARGUMENTS_SOCKET_DEFAULT        "/run/lodestore/offload.sock"
+#define ARGUMENTS_STATUS_SOCKET_DEFAULT "/run/lodestore/nfsd.sock"
 
 enum {
 	ARGUMENTS_WORDS_MAX = 2,
@@ -28,6 +29,7 @@ enum argument {
 	ARGUMENT_NO_WAIT = 1 << 8,
 	ARGUMENT_YES = 1 << 9,
 	ARGUMENT_LIVE = 1 << 10,
+	ARGUMENT_STATUS_SOCKET = 1 << 11,
 
 	ARGUMENT_COMMON = ARGUMENT_PORT | ARGUMENT_SOCKET | ARGUMENT_JSON | ARGUMENT_TIMEOUT,
 	ARGUMENT_JOB = ARGUMENT_COMMON | ARGUMENT_WAIT | ARGUMENT_NO_WAIT,
@@ -37,7 +39,7 @@ struct arguments {
 	const char *command;
 	unsigned given; /* enum argument */
 	uint16_t port;
-	const char *socket;
+	const char *socket, *status_socket;
 	unsigned timeout_s;
 	const char *words[ARGUMENTS_WORDS_MAX];
 	int word_count;

@@ -6,6 +6,7 @@
 #include <rpc/rpc.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -198,4 +199,40 @@ int link_receive(int fd, uint8_t *room, size_t room_bytes, uint64_t until_ms,
 		return 0;
 	}
 	return -EBADMSG;
+}
+
+int link_receive_all(int fd, size_t bytes_max, uint64_t until_ms, char **ret_text,
+                     size_t *ret_bytes)
+{
+	enum {
+		STEP_BYTES = 64 << 10
+	};
+	AUTO(free_ptr) char *text = NULL;
+	size_t have_bytes = 0;
+
+	for (;;) {
+		char *grown;
+		ssize_t part;
+		int r;
+
+		if (have_bytes > bytes_max)
+			return -EMSGSIZE;
+		grown = realloc(text, have_bytes + STEP_BYTES);
+		if (!grown)
+			return -ENOMEM;
+		text = grown;
+		r = link_wait(fd, POLLIN, until_ms);
+		if (r < 0)
+			return r;
+		part = recv(fd, text + have_bytes, STEP_BYTES, 0);
+		if (part == 0)
+			break;
+		if (part < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		have_bytes += part > 0 ? (size_t) part : 0;
+	}
+	*ret_text = text;
+	text = NULL;
+	*ret_bytes = have_bytes;
+	return 0;
 }

@@ -26,6 +26,10 @@ int link_connect_unix(const char *path, uint64_t until_ms, int *ret_fd);
 
 int link_send(int fd, const uint8_t *bytes, size_t count, uint64_t until_ms);
 
+/* All there is until the other side closes, at most @bytes_max; free it. -EMSGSIZE: more. */
+int link_receive_all(int fd, size_t bytes_max, uint64_t until_ms, char **ret_text,
+                     size_t *ret_bytes);
+
 /* The next record, into @room. -EBADMSG: not a record, or longer than @room_bytes. */
 int link_receive(int fd, uint8_t *room, size_t room_bytes, uint64_t until_ms,
                  const uint8_t **ret_payload, uint32_t *ret_payload_bytes);

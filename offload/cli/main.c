@@ -20,6 +20,9 @@ static const struct command *const commands[] = {
 	&jobs_command,
 	&wait_command,
 	&cancel_command,
+	&status_command,
+	&clients_command,
+	&exports_command,
 	&check_config_command,
 	&reload_command,
 	&rehearse_command,
@@ -28,7 +31,7 @@ static const struct command *const commands[] = {
 
 static const char help_head[] =
 	"Usage: lodestore COMMAND [OPTION]... [ARGUMENT]...\n"
-	"Have a lodestore server clone, measure and thin files where they lie.\n"
+	"Have a lodestore server clone, measure and thin files where they lie; see what it does.\n"
 	"\n";
 
 static const char help_tail[] =

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -164,6 +165,33 @@ def check_flood(server, root):
     check(0 < rate <= 51, "a flood gets fifty documents a second at most", "%.0f" % rate)
 
 
+def command(server, *words):
+    """lodestore of the same build folder: its status, what it says and what it complains of."""
+    program = os.path.join(os.path.dirname(server.program), "..", "offload", "cli", "lodestore")
+    done = subprocess.run([program, *words, "--status-socket", server.status], timeout=30,
+                          capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def check_command(server, top):
+    code, text, _ = command(server, "status", "--socket", "/nowhere")
+    check(code == 0 and "health       good" in text and "offload      does not answer" in text and
+          top in text and OTHER in text, "lodestore status is one screen", text)
+    code, text, _ = command(server, "clients", "--json")
+    client, told = find(json.loads(text)["clients"], address=OTHER), find(ask(server)["clients"],
+                                                                          address=OTHER)
+    check(code == 0 and client["calls"] == told["calls"] > 0 and client["calls_s"] == 0,
+          "lodestore clients tells the same counts", text)
+    code, text, _ = command(server, "exports")
+    check(code == 0 and text.splitlines()[1].endswith(top), "lodestore exports lists them", text)
+
+
+def check_nobody_there(server):
+    code, text, why = command(server, "status")
+    check(code == 3 and text == "" and "systemctl status lodestore-nfsd" in why,
+          "without a server the command says what to look at", why)
+
+
 def main():
     program, port, top = sys.argv[1], int(sys.argv[2]), os.path.join(sys.argv[3], "status")
     closed = os.path.join(top, "closed")
@@ -178,6 +206,7 @@ def main():
           oct(mode))
     check_counts(server, top)
     check_refusals(server, top, closed)
+    check_command(server, top)
     root = server.mount(top).ok().fh
     check_slow_readers(server, root, lines,
                        ["%s/many/%d" % (top, i) for i in range(EXPORTS)])
@@ -202,6 +231,7 @@ def main():
     check(server.stop()[1] == 0, "it ends well with a reader that does not read")
     reader.close()
     check(not os.path.exists(server.status), "the socket is gone with it")
+    check_nobody_there(server)
 
 
 main()
