@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "offload/config.h"
 #include "offload/service.h"
@@ -18,6 +19,7 @@
 
 enum {
 	OPEN_FILES_MAX = 1024,
+	DESCRIPTORS = 8192, /* of files, connections and jobs: far more than there can be */
 };
 
 struct offloadd {
@@ -177,12 +179,24 @@ static int open_files(struct offloadd *offloadd, struct exports *exports)
 	return exports_serve(offloadd, exports);
 }
 
+/* libtirpc makes a table for as many as are allowed. */
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+	(void) setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int start(struct offloadd *offloadd)
 {
 	struct exports exports;
 	char missing[256];
 	int r;
 
+	descriptors_raise();
 	r = vfs_identity_init(missing, sizeof missing);
 	if (r == -EPERM)
 		log_error("this process lacks %s. Run it as root, or give it these capabilities",

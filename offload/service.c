@@ -401,6 +401,15 @@ static bool is_of_fd(const struct waiting *waiting, int fd)
 	return waiting->connection && waiting->connection->xp_fd == fd;
 }
 
+/* If there is no descriptor for a connection, libtirpc closes another one to make room: the one
+ * that has been silent longest, so one whose answer waits. */
+static bool may_accept(void)
+{
+	AUTO(close_fd) int spare = dup(service.listener->xp_fd);
+
+	return spare >= 0;
+}
+
 /* Two of ours, and of libtirpc's all whose answer does not wait. */
 static struct pollfd *poll_set(int signal_fd, nfds_t *ret_count)
 {
@@ -413,7 +422,7 @@ static struct pollfd *poll_set(int signal_fd, nfds_t *ret_count)
 	set[0] = (struct pollfd){ .fd = signal_fd, .events = POLLIN };
 	set[1] = (struct pollfd){ .fd = jobs_event_fd(service.settings.jobs), .events = POLLIN };
 	for (int i = 0; i < svc_max_pollfd; i++) {
-		bool waits = false;
+		bool waits = svc_pollfd[i].fd == service.listener->xp_fd && !may_accept();
 
 		list_for_each (node, &service.waiting)
 			waits |= is_of_fd(container_of(node, struct waiting, node),

@@ -199,16 +199,16 @@ int target_resolve(struct vfs *vfs, const struct caller *caller, const offload_f
 
 /* ---- jobs ---- */
 
+/* @ret_cred: who the caller is there, if the file's export knows it. */
 static bool handle_allowed(struct vfs *vfs, const struct caller *caller,
-                           const struct vfs_handle *handle, bool write)
+                           const struct vfs_handle *handle, bool write, struct vfs_cred *ret_cred)
 {
 	struct vfs_file *file;
-	struct vfs_cred cred;
 	bool allowed;
 
 	if (vfs_file_open(vfs, handle->bytes, handle->count, &file) < 0)
 		return false;
-	allowed = enter_export(vfs, caller, file, write, &cred) == 0;
+	allowed = enter_export(vfs, caller, file, write, ret_cred) == 0;
 	vfs_file_put(file);
 	return allowed;
 }
@@ -218,13 +218,17 @@ bool target_job_allowed(struct vfs *vfs, const struct caller *caller,
 {
 	const struct job_file *last = record->kind == OFFLOAD_KIND_CLONE ? &record->destination
 	                                                                 : &record->source;
+	bool same_host = memcmp(&caller->address, &record->host, sizeof record->host) == 0;
+	struct vfs_cred cred = caller->cred, source_cred;
+	bool allowed = false;
 
 	if (caller->local)
 		return true;
-	if (write && caller->cred.uid != 0 && caller->cred.uid != record->cred.uid)
+	if (write || !same_host)
+		allowed = handle_allowed(vfs, caller, last->dir.count ? &last->dir : &last->handle,
+		                         write, &cred);
+	if (write && cred.uid != 0 && cred.uid != record->cred.uid)
 		return false;
-	if (memcmp(&caller->address, &record->host, sizeof record->host) == 0)
-		return true;
-	return handle_allowed(vfs, caller, &record->source.handle, false) &&
-	       handle_allowed(vfs, caller, last->dir.count ? &last->dir : &last->handle, write);
+	return same_host || (allowed && handle_allowed(vfs, caller, &record->source.handle, false,
+	                                               &source_cred));
 }

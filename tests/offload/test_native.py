@@ -2,6 +2,7 @@
 """lodestore-offloadd and nfsd's relay to it, as servers.py starts them."""
 
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -352,3 +353,43 @@ def test_a_second_sidecar_does_not_start(net, request):
     assert second.returncode == 1
     assert b"another lodestore-offloadd works on the jobs in" in second.stderr
     net.call(0).done()
+
+
+@pytest.mark.rate("4M")
+def test_only_who_may_stops_a_job(net, request):
+    """Who one is, is who one is in the destination's export."""
+    for name in "squashed", "all":
+        os.mkdir(f"{top}/{name}")
+        os.chmod(f"{top}/{name}", 0o777)
+        make("a", 64 * MIB, ((0, 60),), folder=name)
+    reload_exports(request, f"{top}/squashed 127.0.0.1(rw) 10.0.0.3(rw)\n"
+                            f"{top}/all 127.0.0.1(rw,all_squash,anonuid=1234)\n")
+    theirs = Client(sock, native.RELAY_PROGRAM, native.envelope("10.0.0.3", uid=1000))
+    user = Client(("127.0.0.1", port), uid=1000)
+    job = theirs.clone(file("a", "squashed"), file("b", "squashed"), native.VERIFY, wait=0)
+    assert job.refused == native.OK, job
+    assert net.cancel(job.id).refused == native.ACCESS
+    assert theirs.cancel(job.id).refused == native.OK
+    job = user.clone(file("a", "all"), file("b", "all"), native.VERIFY, wait=0)
+    assert job.refused == native.OK, job
+    assert user.cancel(job.id).refused == native.OK
+    user.close()
+    theirs.close()
+
+
+@pytest.mark.rate("4M")
+def test_no_descriptors_left(net, request):
+    """Who connects then waits; who has an answer coming gets it."""
+    make("a", 16 * MIB, ((0, 12),))
+    job = net.clone(file("a"), file("b"), native.VERIFY, wait=0)
+    waiter = Client(sock)
+    waiter.send(native.WAIT, struct.pack(">IQI", 0, job.id, 30))
+    time.sleep(0.3)
+    pid = request.node.offloadd.process.pid
+    used = len(os.listdir(f"/proc/{pid}/fd"))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 20, used + 20))
+    idle = [Client(sock) for _ in range(100)]
+    assert waiter.receive().u32() == native.OK
+    for client in idle:
+        client.close()
+    assert net.job(job.id).state == native.COMPLETE
