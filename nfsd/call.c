@@ -123,7 +123,6 @@ void call_start(struct call *call, const uint8_t *bytes, uint32_t bytes_count)
 {
 	struct rpc_reply refusal;
 
-	call->begun_ns = counters_now_ns();
 	switch (rpc_call_decode(bytes, bytes_count, &call->rpc, &refusal)) {
 	case RPC_DROP:
 		call_free(call);

@@ -46,8 +46,8 @@ struct call {
 	bool forget;   /* do not keep the reply: the client is told to try again */
 	bool failed;   /* the reply tells an error */
 	enum counters_refusal refusal;
-	uint64_t begun_ns;
-	int result; /* of the pool's work */
+	uint64_t begun_ns; /* its last bytes came; of counters_now_ns() */
+	int result;        /* of the pool's work */
 
 	union nfs3_args args;
 	struct vaai_call vaai;         /* procedure 22 of NFS */
@@ -86,7 +86,7 @@ void call_free(struct call *call);
 
 /**
  * call_start() - begin with one message
- * @call: conn or udp, client, message set
+ * @call: conn or udp, client, message, begun_ns set
  * @bytes, @bytes_count: the message, in call->message
  *
  * The call is gone when this returns, or others will finish it.

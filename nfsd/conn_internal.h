@@ -34,6 +34,7 @@ struct conn {
 	bool drained;         /* the last receive took all there was */
 	struct record_state record;
 	uint64_t received_ms, record_since_ms; /* record_since_ms 0: no record is incomplete */
+	uint64_t received_ns;                  /* the same moment, of counters_now_ns() */
 
 	struct ring_op send_op;
 	struct call *sending, *queue, **queue_last;

@@ -176,6 +176,7 @@ static void conn_received(struct ring_op *op, int result)
 		return;
 	}
 	conn->received_ms = loop_now_ms(conn->worker->loop);
+	conn->received_ns = counters_now_ns(); /* once for many calls: it is not free */
 	conn->in_end += (uint32_t) result;
 	conn->drained = (uint32_t) result < conn->in_asked;
 	conn_parse(conn);
@@ -193,6 +194,7 @@ static bool conn_call(struct conn *conn, const struct record *record)
 	call->local = conn->local;
 	call->client_port = conn->client_port;
 	call->message = buffer_ref(conn->in);
+	call->begun_ns = conn->received_ns;
 	conn_call_begun(conn);
 	/* Halves slowly, so that one small call does not undo it. */
 	if (record->payload_bytes + RPC_RECORD_MARK_BYTES > RECEIVE_BYTES)

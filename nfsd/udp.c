@@ -70,6 +70,7 @@ static void udp_call(struct udp_socket *udp, uint32_t bytes_count)
 		return;
 	call->udp = udp;
 	call->role = udp->role;
+	call->begun_ns = counters_now_ns();
 	udp->call_count++;
 	call->message = buffer_get(udp->worker->buffers, sizeof udp->from + bytes_count);
 	if (!call->message) {
