@@ -393,3 +393,11 @@ def test_no_descriptors_left(net, request):
     for client in idle:
         client.close()
     assert net.job(job.id).state == native.COMPLETE
+
+
+def test_nothing_is_no_name(net):
+    make("a")
+    for nothing in path(""), native.handle(b""), native.below(b"", ""):
+        for job in net.clone(nothing, file("b")), net.clone(file("a"), nothing), net.stat(nothing):
+            assert job.refused in (native.INVALID, native.NOENT, native.STALE), job
+    assert net.stat(file("a")).refused == native.OK
