@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -107,6 +108,7 @@ static char *document_new(struct status *status, size_t *ret_bytes)
 
 	if (!to)
 		return NULL;
+	(void) __fsetlocking(to, FSETLOCKING_BYCALLER); /* nobody else has it */
 	status_text(to, status->server, &times, summary_ask(status->asker));
 	if (fclose(to) == 0)
 		return text;

@@ -15,9 +15,9 @@ import time
 from faults import CRED, Server, check, nfs3, rpc
 
 OTHER = "127.0.0.2"
-READERS = 40  # more than the server keeps
+READERS = 20  # more than the server keeps
 READER_S = 5  # READER_MS of nfsd/status.c
-EXPORTS = 3000  # so that a document does not fit into the socket
+EXPORTS = 2000  # so that a document does not fit into the socket
 
 
 def connect(server):
