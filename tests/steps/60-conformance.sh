@@ -4,8 +4,8 @@
 # each: xfs ext4 btrfs tmpfs
 # parallel: 2
 #
-# The conformance suite against the server with sanitizers, on each file system. What tmpfs cannot do
-# for offloads, ext4 cannot either: those groups are run there.
+# The conformance suite against the server with sanitizers, on each file system. What tmpfs cannot
+# do for offloads, ext4 cannot either: those groups are run there.
 
 . tests/support/step.sh
 
