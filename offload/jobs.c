@@ -506,6 +506,7 @@ static int load_record(void *context, const struct job_record *record)
 
 	if (!job)
 		return -ENOMEM;
+	job->touched = record->phase != JOB_ACCEPTED; /* for all that is known */
 	insert(jobs, job);
 	if (job_is_live(record)) {
 		job->record.state = OFFLOAD_STATE_QUEUED;

@@ -19,7 +19,8 @@ struct job {
 	struct jobs *jobs;
 	struct job_record record;
 	struct engine_control control;
-	bool busy; /* a thread has it, or jobs_begin() is still writing it down */
+	bool busy;    /* a thread has it, or jobs_begin() is still writing it down */
+	bool touched; /* its existing destination is, or may be, not as it was before */
 };
 
 struct job_queue {

@@ -40,7 +40,6 @@ struct clone {
 	uint64_t bytes;
 	int to_fd; /* borrowed */
 	bool slow;
-	bool touched; /* an existing destination is not as it was before */
 	const char *step;
 };
 
@@ -367,17 +366,36 @@ static void put_back(struct clone *clone, int error)
 
 static int mark(struct clone *clone, const struct stat *stat)
 {
-	if (clone->record->phase != JOB_ACCEPTED) {
-		/* An earlier thread of this process knows no better than one of another. */
-		clone->touched = true;
+	if (clone->record->phase != JOB_ACCEPTED)
 		return 0;
-	}
 	job_lock(clone->job);
 	clone->record->former_bytes = (uint64_t) stat->st_size;
 	clone->record->thick = stat->st_size > 0 && (uint64_t) stat->st_blocks * STAT_BLOCK_BYTES >=
 	                                                    (uint64_t) stat->st_size;
 	job_unlock(clone->job);
 	return enter(clone, JOB_FILLING);
+}
+
+/* The space by which a thick destination grows, while nothing of it has been touched: if there is
+ * none, it stays as it is. */
+static int reserve_growth(struct clone *clone)
+{
+	uint64_t former = clone->record->former_bytes;
+	struct statvfs stat;
+	int r;
+
+	if (clone->bytes <= former)
+		return 0;
+	if (fstatvfs(clone->to_fd, &stat) < 0)
+		return -errno;
+	/* What is kept for root is not for copies, though we could have it. */
+	if (stat.f_bavail * stat.f_frsize < clone->bytes - former)
+		return -ENOSPC;
+	if (fallocate(clone->to_fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) clone->bytes) == 0)
+		return 0;
+	r = -errno;
+	(void) !ftruncate(clone->to_fd, (off_t) former); /* gives back what lies behind the end */
+	return r;
 }
 
 /* Thick: its own blocks are written, so the space cannot run out and stays its own. */
@@ -388,7 +406,11 @@ static int copy_into(struct clone *clone)
 	int r = 0;
 
 	clone->step = "preparing the destination";
-	clone->touched = true;
+	if (thick && !clone->job->touched)
+		r = reserve_growth(clone);
+	if (r < 0)
+		return r;
+	clone->job->touched = true;
 	if (from == 0 && !thick) {
 		if (ftruncate(clone->to_fd, 0) < 0)
 			return -errno;
@@ -411,7 +433,7 @@ static int fill_existing(struct clone *clone)
 	/* What was half copied is copied on; sharing would be as right, but it was refused then. */
 	if (!keep_thick && clone->record->durable_bytes == 0)
 		r = share(clone);
-	clone->touched |= r != -EOPNOTSUPP;
+	clone->job->touched |= r != -EOPNOTSUPP;
 	if (r == -EOPNOTSUPP && fast)
 		return r;
 	if ((r == -EOPNOTSUPP || (r == 0 && verifies(clone))) && !clone->slow)
@@ -476,7 +498,7 @@ static int into_existing(struct clone *clone)
 	/* Stopped with the process: it goes on from here after the next start. */
 	if (r == -ECANCELED && job_is_only_stopped(clone->job))
 		return r;
-	if (r < 0 && clone->touched && (r != -EAGAIN || clone->slow))
+	if (r < 0 && clone->job->touched && (r != -EAGAIN || clone->slow))
 		put_back(clone, r);
 	return r;
 }

@@ -363,6 +363,32 @@ START_TEST(a_full_disk_is_said_and_nothing_is_left)
 }
 END_TEST
 
+START_TEST(a_thick_destination_that_cannot_grow_stays_as_it_is)
+{
+	struct job_record wanted, ended;
+	struct stat before, after;
+	AUTO(close_fd) int fd = -EBADF;
+
+	make_file("a", 96 * MIB, 0, 1);
+	make_file("b", 2 * MIB, 0, 2);
+	make_file("as-b", 2 * MIB, 0, 2);
+	ck_assert(same_content("b", "as-b"));
+	fd = open_in("b", O_RDWR);
+	ck_assert_int_eq(fsync(fd), 0);
+	ck_assert_int_eq(fstat(fd, &before), 0);
+	if (!fill_disk_but(64 * MIB))
+		return;
+	wanted = clone_of("a", "b", 0);
+	ended = run(&wanted);
+	ck_assert_msg(ended.status == OFFLOAD_ERR_NO_SPACE, "%d: %s", (int) ended.status,
+	              ended.text);
+	ck_assert(same_content("b", "as-b"));
+	ck_assert_int_eq(fstat(fd, &after), 0);
+	ck_assert_int_eq(after.st_size, before.st_size);
+	ck_assert_int_le(after.st_blocks, before.st_blocks);
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_refused)
 {
 	char path[TEMP_PATH_BYTES * 2];
@@ -449,6 +475,7 @@ int main(void)
 	tcase_add_test(tcase, reserve_checksum_and_punch_are_jobs);
 	tcase_add_test(tcase, a_live_lock_forbids_punching_and_a_stale_one_does_not);
 	tcase_add_test(tcase, a_full_disk_is_said_and_nothing_is_left);
+	tcase_add_test(tcase, a_thick_destination_that_cannot_grow_stays_as_it_is);
 	tcase_add_test(tcase, what_is_no_file_is_refused);
 	tcase_add_test(tcase, results_can_be_asked_for_and_listed);
 	tcase_add_test(tcase, a_checksum_of_little_but_holes_can_be_cancelled);
