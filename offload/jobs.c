@@ -114,9 +114,9 @@ static struct job *job_new(struct jobs *jobs, const struct job_record *record)
 
 	if (!job)
 		return NULL;
-	job->jobs = jobs;
-	job->record = *record;
-	job->control.rate = &jobs->rate;
+	/* Of an earlier process's job nothing better is known than that it may have begun. */
+	*job = (struct job){ .jobs = jobs, .record = *record, .control.rate = &jobs->rate };
+	job->touched = record->phase != JOB_ACCEPTED;
 	atomic_store(&job->control.cancel, record->cancel);
 	list_node_init(&job->node);
 	list_node_init(&job->queue_node);
@@ -506,7 +506,6 @@ static int load_record(void *context, const struct job_record *record)
 
 	if (!job)
 		return -ENOMEM;
-	job->touched = record->phase != JOB_ACCEPTED; /* for all that is known */
 	insert(jobs, job);
 	if (job_is_live(record)) {
 		job->record.state = OFFLOAD_STATE_QUEUED;
