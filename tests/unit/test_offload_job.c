@@ -380,6 +380,8 @@ START_TEST(every_error_has_a_status)
 	ck_assert_int_eq(offload_status_of(-OFFLOAD_ECHANGED), OFFLOAD_ERR_CHANGED);
 	ck_assert_int_eq(offload_status_of(-EXDEV), OFFLOAD_ERR_UNSUPPORTED);
 	ck_assert_int_eq(offload_status_of(-E2BIG), OFFLOAD_ERR_INTERNAL);
+	ck_assert_int_eq(offload_status_of(-OFFLOAD_EOFF), OFFLOAD_ERR_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(offload_error_text(-OFFLOAD_EOFF), "no_offload"));
 	ck_assert_str_eq(offload_error_text(-OFFLOAD_EGONE), offload_status_text(OFFLOAD_ERR_GONE));
 }
 END_TEST
