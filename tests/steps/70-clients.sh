@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1200
 #
-# Real clients: libnfs's tools, showmount and rpcinfo, a Linux kernel.
+# Real clients: libnfs's tools, showmount and rpcinfo, a Linux kernel. What differs between file
+# systems for them is the handles, which Btrfs has of another kind; the conformance suite is for the
+# rest.
 
 . tests/support/step.sh
 
 status=0
 results=build/test-logs/clients.xml
 rm -f "$results"
-tests/clients/run --server-bin build/bin/lodestore-nfsd -v --junit "$results" || status=$?
+tests/clients/run --fs xfs,btrfs --server-bin build/bin/lodestore-nfsd -v --junit "$results" ||
+	status=$?
 count_results "$results"
 exit "$status"
