@@ -18,7 +18,8 @@
 #include "vfs/vfs_internal.h"
 
 enum {
-	EVICT_BATCH = 16,    /* closed at once when descriptors run out */
+	EVICT_BATCH = 16, /* closed at once when descriptors run out */
+	EVICT_TRIES = 16,
 	EVICT_LOOK_MAX = 32, /* looked at in one shard before going on to the next */
 };
 
@@ -234,8 +235,10 @@ static int reserve_open_file(struct vfs *vfs, bool may_block)
 		return -EAGAIN;
 	}
 	vfs_close_unused(vfs);
-	if (atomic_load(&vfs->open_files) <= vfs->open_files_max || evict_some(vfs))
-		return 0;
+	/* What one thread flushes to close it, another may close for itself. */
+	for (unsigned i = 0; i < EVICT_TRIES; i++)
+		if (atomic_load(&vfs->open_files) <= vfs->open_files_max || evict_some(vfs))
+			return 0;
 	atomic_fetch_sub(&vfs->open_files, 1);
 	atomic_fetch_add(&vfs->refused, 1);
 	return -ENFILE;
