@@ -19,7 +19,8 @@
 
 enum {
 	EVICT_BATCH = 16, /* closed at once when descriptors run out */
-	EVICT_TRIES = 16,
+	EVICT_TRIES = 50,
+	EVICT_PAUSE_NS = 2000000,
 	EVICT_LOOK_MAX = 32, /* looked at in one shard before going on to the next */
 };
 
@@ -228,6 +229,8 @@ static bool evict_some(struct vfs *vfs)
 /* Reserve a descriptor of the cache's share. -EAGAIN: only with closing others. */
 static int reserve_open_file(struct vfs *vfs, bool may_block)
 {
+	static const struct timespec pause = { .tv_nsec = EVICT_PAUSE_NS };
+
 	if (atomic_fetch_add(&vfs->open_files, 1) < vfs->open_files_max)
 		return 0;
 	if (!may_block) {
@@ -235,10 +238,12 @@ static int reserve_open_file(struct vfs *vfs, bool may_block)
 		return -EAGAIN;
 	}
 	vfs_close_unused(vfs);
-	/* What one thread flushes to close it, another may close for itself. */
-	for (unsigned i = 0; i < EVICT_TRIES; i++)
+	/* What one thread flushes to close it, another may close for itself: then once more. */
+	for (unsigned i = 0; i < EVICT_TRIES; i++) {
 		if (atomic_load(&vfs->open_files) <= vfs->open_files_max || evict_some(vfs))
 			return 0;
+		(void) nanosleep(&pause, NULL);
+	}
 	atomic_fetch_sub(&vfs->open_files, 1);
 	atomic_fetch_add(&vfs->refused, 1);
 	return -ENFILE;

@@ -116,6 +116,33 @@ START_TEST(threads_share_few_files_and_fewer_descriptors)
 }
 END_TEST
 
+/* Nothing but files with data to write: each may be opened all the same, for most are in nobody's
+ * use. */
+static void *dirtier(void *arg)
+{
+	struct random random = random_of((uintptr_t) arg);
+
+	for (int step = 0; step < STEPS / 4; step++) {
+		const struct vfs_handle *handle = &handles[random_below(&random, FILES)];
+		struct vfs_file *file;
+		int r = vfs_file_open(real.vfs, handle->bytes, handle->count, &file);
+
+		RIGHT(r == 0);
+		if (r < 0)
+			continue;
+		RIGHT(vfs_file_need(file, VFS_OPEN_READ_WRITE) == 0);
+		vfs_file_dirtied(file);
+		vfs_file_put(file);
+	}
+	return NULL;
+}
+
+START_TEST(dirty_files_make_way_for_others)
+{
+	run_threads(dirtier);
+}
+END_TEST
+
 /* Some make and remove names, some look them up: what is found is whole, or it is gone. */
 static void *maker(void *arg)
 {
@@ -264,6 +291,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, threads_share_few_files_and_fewer_descriptors);
+	tcase_add_test(tcase, dirty_files_make_way_for_others);
 	tcase_add_test(tcase, names_come_and_go_under_lookups);
 	tcase_add_test(tcase, a_reload_disturbs_nobody);
 	tcase_add_test(tcase, loops_share_flushes_and_each_is_answered_on_its_own);
