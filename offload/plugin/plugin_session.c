@@ -36,6 +36,37 @@ int plugin_session_say(struct plugin_session *session, int error, const char *fo
 	return error;
 }
 
+/*
+ * libtirpc's own makers of such texts keep one for all threads, and two threads that need it first
+ * allocate it twice.
+ */
+static int say_rpc_error(struct plugin_session *session, const char *what, enum clnt_stat status,
+                         int system_error)
+{
+	return plugin_session_say(session, -ECOMM, "%s: %s%s%s", what, clnt_sperrno(status),
+	                          system_error ? ": " : "",
+	                          system_error ? strerrordesc_np(system_error) : "");
+}
+
+/* Of a client that could not be made, this thread's last. */
+static int create_failed(struct plugin_session *session, const char *what)
+{
+	enum clnt_stat status = rpc_createerr.cf_stat;
+
+	return say_rpc_error(session, what, status,
+	                     status == RPC_SYSTEMERROR ? rpc_createerr.cf_error.re_errno : 0);
+}
+
+static int call_failed(struct plugin_session *session, CLIENT *client, const char *name)
+{
+	bool system_failed;
+	struct rpc_err error;
+
+	clnt_geterr(client, &error);
+	system_failed = error.re_status == RPC_CANTSEND || error.re_status == RPC_CANTRECV;
+	return say_rpc_error(session, name, error.re_status, system_failed ? error.re_errno : 0);
+}
+
 /* ---- where ---- */
 
 static void port_set(struct sockaddr_storage *address, uint16_t port)
@@ -106,7 +137,7 @@ static CLIENT *client_connect(struct plugin_session *session, uint16_t port, uin
 	}
 	client = clnt_vc_create(fd, &buffer, program, version, 0, 0);
 	if (!client) {
-		plugin_session_say(session, 0, "no RPC client: %s", clnt_spcreateerror(""));
+		create_failed(session, "no RPC client");
 		return NULL;
 	}
 	clnt_control(client, CLSET_FD_CLOSE, NULL);
@@ -136,11 +167,6 @@ static bool client_be_root(CLIENT *client, const char *machine)
 	auth_destroy(client->cl_auth);
 	client->cl_auth = auth;
 	return true;
-}
-
-static int call_failed(struct plugin_session *session, CLIENT *client, const char *name)
-{
-	return plugin_session_say(session, -ECOMM, "%s", clnt_sperror(client, name));
 }
 
 /* The last two numbers of "h.h.h.h.p.p" or "::1.p.p" are the port's bytes. */
@@ -185,6 +211,7 @@ static int port_ask_rpcbind(struct plugin_session *session, uint32_t program, ui
 static int port_ask(struct plugin_session *session, uint32_t program, const char *name,
                     uint16_t *ret_port)
 {
+	char portmapper[64];
 	int r = 0;
 
 	*ret_port = session->server->port;
@@ -193,12 +220,12 @@ static int port_ask(struct plugin_session *session, uint32_t program, const char
 	if (session->address.ss_family == AF_INET6) {
 		r = port_ask_rpcbind(session, program, ret_port);
 	} else {
+		snprintf(portmapper, sizeof portmapper, "portmapper of %s", session->server->host);
 		port_set(&session->address, PORTMAPPER_PORT);
 		*ret_port = pmap_getport((struct sockaddr_in *) &session->address, program, 3,
 		                         IPPROTO_TCP);
 		if (*ret_port == 0 && rpc_createerr.cf_stat != RPC_PROGNOTREGISTERED)
-			r = plugin_session_say(session, -ECOMM, "portmapper of %s%s",
-			                       session->server->host, clnt_spcreateerror(""));
+			r = create_failed(session, portmapper);
 	}
 	if (r == 0 && *ret_port == 0)
 		return plugin_session_say(session, -ECOMM,

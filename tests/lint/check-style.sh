@@ -17,7 +17,11 @@ gets	reads without a limit. Use getline
 alloca	takes stack by a run-time amount. Use malloc, or an array with a fixed bound
 atoi	cannot tell a mistake from 0. Use strtoul and check errno and the end pointer
 atol	cannot tell a mistake from 0. Use strtoul and check errno and the end pointer
-strtok	keeps hidden state that threads share. Use strtok_r or strcspn'
+strtok	keeps hidden state that threads share. Use strtok_r or strcspn
+clnt_sperror	keeps one text for all threads. Use clnt_geterr and clnt_sperrno
+clnt_spcreateerror	keeps one text for all threads. Use rpc_createerr and clnt_sperrno
+clnt_perror	writes to stderr from one text for all threads. Use clnt_geterr and clnt_sperrno
+clnt_pcreateerror	writes to stderr from one text for all threads. Use rpc_createerr'
 
 mapfile -t c_files < <(lint_files '*.c' '*.h')
 mapfile -t text_files < <(

@@ -87,7 +87,7 @@ expect check-style nfsd/x.c 'blanks at the end' <<< 'int x; '
 expect check-style nfsd/x.c 'a leftover note' <<< '/* FIX''ME */'
 expect check-style tests/x.py 'a leftover note' <<< '# TO''DO: later'
 expect check-style tests/x.sh '' <<< 'mktemp /tmp/a.XXXX''XX'
-for name in strcpy sprintf strcat alloca atoi gets strtok; do
+for name in strcpy sprintf strcat alloca atoi gets strtok clnt_sperror; do
 	expect check-style nfsd/x.c "$name is banned" <<< "	y = $name(x);"
 done
 expect check-style nfsd/x.c '' <<< '	y = snprintf(x, sizeof x, "%d", fgets(z));'
