@@ -8,7 +8,7 @@
 #
 #     # timeout: SECONDS        after that it is ended, and has failed
 #     # each: WORD WORD...      run it once with each word as its argument (a step NAME-WORD each),
-#     # parallel: N             N of these at a time, where they mostly wait
+#     # parallel: N             beside others that say so, N at a time; without it, alone
 #
 # It prints what it likes (its log is build/test-logs/NAME.log), and ends with status 0 if all went
 # well and 77 if it could not run here, saying why in its last line. Under CI (CI=true) a skip is a
@@ -24,7 +24,6 @@ cd "$(dirname "$0")/.."
 logs=build/test-logs
 passed=0 failed=0
 declare -A running=() # process id of a step: "NAME FILE STARTED"
-running_file=''        # whose steps these are: only those of one file run at once
 
 field() { sed -nE "s/^# $2: (.*)/\1/p;/^[^#]/q" "$1"; }
 
@@ -99,7 +98,6 @@ start_step()
 		timeout --kill-after=20 "${limit:-300}" bash "$file" "$@" \
 		> "$logs/$name.log" 2>&1 < /dev/null &
 	running[$!]="$name $file $SECONDS"
-	running_file=$file
 }
 
 # finish_step - wait for one of those that run, and tell how it went.
@@ -135,14 +133,22 @@ finish_step()
 	esac
 }
 
+# has_room FILE - may a step of it start beside those that run?
+has_room()
+{
+	local step file most
+
+	for step in "- $1 -" "${running[@]}"; do
+		read -r _ file _ <<< "$step"
+		most=$(field "$file" parallel)
+		[ "${#running[@]}" -lt "${most:-1}" ] || return 1
+	done
+}
+
 # run_step NAME FILE [ARGUMENT] - start it when there is room for it.
 run_step()
 {
-	local most
-
-	most=$(field "$2" parallel)
-	while [ "${#running[@]}" -gt 0 ] &&
-		{ [ "$running_file" != "$2" ] || [ "${#running[@]}" -ge "${most:-1}" ]; }; do
+	until has_room "$2"; do
 		finish_step
 	done
 	start_step "$@"

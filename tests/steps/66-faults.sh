@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 480
+# parallel: 2
 #
 # The server stopped under load, reloaded, watched, with limits, without io_uring, in a user
 # namespace, on subvolumes; files removed behind its back.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1200
+# parallel: 2
 #
 # Real clients: libnfs's tools, showmount and rpcinfo, a Linux kernel. What differs between file
 # systems for them is the handles, which Btrfs has of another kind; the conformance suite is for the

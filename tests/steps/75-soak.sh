@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# parallel: 2
 #
 # A short soak: verified load on XFS, the server killed and the file system's power cut meanwhile.
 

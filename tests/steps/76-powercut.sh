@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 480
+# parallel: 2
 #
 # A few power cuts under load on a disk that forgets what was not flushed, for each way to the disk.
 
