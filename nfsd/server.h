@@ -47,6 +47,9 @@ struct server {
 	 * 3.3.7). */
 	atomic_uint_fast64_t write_verifier;
 
+	/* Flushes that failed: how many, and when the last one did, in ms since 1970. */
+	atomic_uint_fast64_t flush_failures, flush_failed_ms;
+
 	/* Where NFS and MOUNT are served, for the portmapper; host order. */
 	uint16_t port;
 	bool serves_ipv4, serves_ipv6;

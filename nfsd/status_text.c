@@ -122,12 +122,20 @@ static void put_export(void *context, uint32_t id, const struct export_spec *spe
 	json_end(list->json, '}');
 }
 
+static void put_unserved(void *context, const struct export_spec *spec)
+{
+	json_word(context, NULL, spec->path);
+}
+
 static void put_exports(struct json *json, struct server *server, const struct summary *summary)
 {
 	struct export_list list = { json, summary };
 
 	json_begin(json, "exports", '[');
 	vfs_counts_exports(server->vfs, put_export, &list);
+	json_end(json, ']');
+	json_begin(json, "exports_unserved", '[');
+	vfs_counts_unserved(server->vfs, put_unserved, json);
 	json_end(json, ']');
 }
 
@@ -178,6 +186,8 @@ static void put_files(struct json *json, struct server *server)
 	json_begin(json, "flushes", '{');
 	json_u64(json, "count", counts.flushes);
 	json_u64(json, "calls", counts.flush_waiters);
+	json_u64(json, "failed", atomic_load(&server->flush_failures));
+	json_u64(json, "failed_last_ms", atomic_load(&server->flush_failed_ms));
 	json_end(json, '}');
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vfs/counts.h"
 
+#include <stdlib.h>
+
+#include "vfs/base/cleanup.h"
 #include "vfs/vfs_internal.h"
 
 void vfs_counts(struct vfs *vfs, struct vfs_counts *ret_counts)
@@ -22,5 +25,23 @@ void vfs_counts_exports(struct vfs *vfs,
 	pthread_rwlock_rdlock(&vfs->exports_lock);
 	for (size_t i = 0; i < vfs->table.count; i++)
 		visit(context, vfs->table.exports[i]->id, vfs->table.specs[i]);
+	pthread_rwlock_unlock(&vfs->exports_lock);
+}
+
+void vfs_counts_unserved(struct vfs *vfs,
+                         void (*visit)(void *context, const struct export_spec *spec),
+                         void *context)
+{
+	AUTO(free_ptr) bool *served = NULL;
+	const struct exports *exports;
+
+	pthread_rwlock_rdlock(&vfs->exports_lock);
+	exports = &vfs->parsed->exports;
+	served = calloc(exports->count + 1, sizeof *served);
+	for (size_t i = 0; served && i < vfs->table.count; i++)
+		served[vfs->table.specs[i] - exports->specs] = true;
+	for (size_t i = 0; served && i < exports->count; i++)
+		if (!served[i])
+			visit(context, &exports->specs[i]);
 	pthread_rwlock_unlock(&vfs->exports_lock);
 }

@@ -22,3 +22,8 @@ void vfs_counts(struct vfs *vfs, struct vfs_counts *ret_counts);
 void vfs_counts_exports(struct vfs *vfs,
                         void (*visit)(void *context, uint32_t id, const struct export_spec *spec),
                         void *context);
+
+/* The same for those of the file that cannot be served now. */
+void vfs_counts_unserved(struct vfs *vfs,
+                         void (*visit)(void *context, const struct export_spec *spec),
+                         void *context);

@@ -24,6 +24,9 @@ static const struct option options[] = {
 	{ "yes", no_argument, NULL, ARGUMENT_YES },
 	{ "live", no_argument, NULL, ARGUMENT_LIVE },
 	{ "status-socket", required_argument, NULL, ARGUMENT_STATUS_SOCKET },
+	{ "check", no_argument, NULL, ARGUMENT_CHECK },
+	{ "warn-space", required_argument, NULL, ARGUMENT_WARN_SPACE },
+	{ "crit-space", required_argument, NULL, ARGUMENT_CRIT_SPACE },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -57,6 +60,20 @@ static int parse_number(const char *name, unsigned max, unsigned *ret_number, ch
 	return 0;
 }
 
+/* "10%" or "10". */
+static int parse_percent(const char *name, unsigned *ret_percent, char *reterr_why)
+{
+	size_t digits = strspn(optarg, "0123456789");
+	unsigned long percent = digits > 0 && digits < 4 ? strtoul(optarg, NULL, 10) : 101;
+
+	if (percent > 100 || (optarg[digits] && strcmp(optarg + digits, "%") != 0))
+		return refuse(reterr_why,
+		              "'%s' is no value for --%s. Write 0%% to 100%%, such as 10%%", optarg,
+		              name);
+	*ret_percent = (unsigned) percent;
+	return 0;
+}
+
 static int take_value(const struct option *option, struct arguments *arguments, char *reterr_why)
 {
 	unsigned number;
@@ -77,6 +94,12 @@ static int take_value(const struct option *option, struct arguments *arguments, 
 		break;
 	case ARGUMENT_STATUS_SOCKET:
 		arguments->status_socket = optarg;
+		break;
+	case ARGUMENT_WARN_SPACE:
+		r = parse_percent(option->name, &arguments->warn_space_percent, reterr_why);
+		break;
+	case ARGUMENT_CRIT_SPACE:
+		r = parse_percent(option->name, &arguments->crit_space_percent, reterr_why);
 		break;
 	}
 	return r;
@@ -101,6 +124,11 @@ static int take_options(int argc, char **argv, unsigned takes, struct arguments 
 	}
 	if ((arguments->given & ARGUMENT_WAIT) && (arguments->given & ARGUMENT_NO_WAIT))
 		return refuse(reterr_why, "--wait and --no-wait exclude each other");
+	if (arguments->crit_space_percent > arguments->warn_space_percent)
+		return refuse(reterr_why,
+		              "--crit-space %u%% is above --warn-space %u%%: it would never warn."
+		              " Give both",
+		              arguments->crit_space_percent, arguments->warn_space_percent);
 	return 0;
 }
 
@@ -113,6 +141,8 @@ int arguments_parse(int argc, char **argv, unsigned takes, int words_min, int wo
 		.socket = ARGUMENTS_SOCKET_DEFAULT,
 		.status_socket = ARGUMENTS_STATUS_SOCKET_DEFAULT,
 		.timeout_s = ARGUMENTS_TIMEOUT_DEFAULT_S,
+		.warn_space_percent = ARGUMENTS_WARN_SPACE_DEFAULT_PERCENT,
+		.crit_space_percent = ARGUMENTS_CRIT_SPACE_DEFAULT_PERCENT,
 	};
 	int r;
 

@@ -15,6 +15,8 @@ enum {
 	ARGUMENTS_PORT_DEFAULT = 2049,
 	ARGUMENTS_TIMEOUT_DEFAULT_S = 300,
 	ARGUMENTS_TIMEOUT_MAX_S = 7 * 86400,
+	ARGUMENTS_WARN_SPACE_DEFAULT_PERCENT = 10,
+	ARGUMENTS_CRIT_SPACE_DEFAULT_PERCENT = 3,
 };
 
 enum argument {
@@ -30,8 +32,12 @@ enum argument {
 	ARGUMENT_YES = 1 << 9,
 	ARGUMENT_LIVE = 1 << 10,
 	ARGUMENT_STATUS_SOCKET = 1 << 11,
+	ARGUMENT_CHECK = 1 << 12,
+	ARGUMENT_WARN_SPACE = 1 << 13,
+	ARGUMENT_CRIT_SPACE = 1 << 14,
 
 	ARGUMENT_COMMON = ARGUMENT_PORT | ARGUMENT_SOCKET | ARGUMENT_JSON | ARGUMENT_TIMEOUT,
+	ARGUMENT_SPACE = ARGUMENT_WARN_SPACE | ARGUMENT_CRIT_SPACE,
 	ARGUMENT_JOB = ARGUMENT_COMMON | ARGUMENT_WAIT | ARGUMENT_NO_WAIT,
 };
 
@@ -41,6 +47,7 @@ struct arguments {
 	uint16_t port;
 	const char *socket, *status_socket;
 	unsigned timeout_s;
+	unsigned warn_space_percent, crit_space_percent;
 	const char *words[ARGUMENTS_WORDS_MAX];
 	int word_count;
 };

@@ -182,8 +182,7 @@ void status_rows_json(FILE *to, const struct status_pair *pair, const char *list
 
 /* ---- the server ---- */
 
-/* Of all procedures together, in a second. */
-static uint64_t rate_of_all(const struct status_pair *pair, const char *key)
+uint64_t status_rate_of_all(const struct status_pair *pair, const char *key)
 {
 	const struct json_value *now = json_find(pair->now, "procedures");
 	const struct json_value *before = json_find(pair->before, "procedures");
@@ -272,8 +271,9 @@ void status_show_server(FILE *to, const struct status_pair *pair)
 	        text_duration(json_find_number(now, "uptime_ms"), one));
 	fprintf(to, "health       %s\n", trouble[0] ? trouble : "good");
 	fprintf(to, "calls        %" PRIu64 "/s, read %s/s, written %s/s\n",
-	        rate_of_all(pair, "calls"), text_size(rate_of_all(pair, "read_bytes"), one),
-	        text_size(rate_of_all(pair, "written_bytes"), other));
+	        status_rate_of_all(pair, "calls"),
+	        text_size(status_rate_of_all(pair, "read_bytes"), one),
+	        text_size(status_rate_of_all(pair, "written_bytes"), other));
 	show_flushes(to, pair);
 	show_limits(to, now);
 	show_refusals(to, now);

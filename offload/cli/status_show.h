@@ -23,6 +23,9 @@ struct status_pair status_pair(const struct json_value *before, const struct jso
 uint64_t status_rate(const struct status_pair *pair, const struct json_value *before,
                      const struct json_value *now, const char *key);
 
+/* The same for all procedures together. */
+uint64_t status_rate_of_all(const struct status_pair *pair, const char *key);
+
 /* In how many microseconds at most @permille of the calls between were answered; 0: none were. */
 uint64_t status_latency_us(const struct json_value *before, const struct json_value *now,
                            unsigned permille);

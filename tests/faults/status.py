@@ -186,10 +186,36 @@ def check_command(server, top):
     check(code == 0 and text.splitlines()[1].endswith(top), "lodestore exports lists them", text)
 
 
+def check_health(server, top):
+    code, text, _ = command(server, "status", "--check", "--socket", "/nowhere",
+                            "--warn-space", "0", "--crit-space", "0")
+    check(code == 1 and text.startswith("LODESTORE WARNING - the offload service does not") and
+          "'%s'=" % top in text, "a sidecar that is down is a warning", text)
+    code, text, _ = command(server, "status", "--check", "--socket", "/nowhere", "--warn-space",
+                            "100", "--crit-space", "100%")
+    check(code == 2 and "%s has only" % top in text, "a full export is critical", text)
+    code, text, _ = command(server, "status", "--check", "--crit-space", "x")
+    check(code == 3 and text.startswith("LODESTORE UNKNOWN - 'x'"), "a wrong option is unknown",
+          text)
+
+
+def check_unserved(server, lines, missing):
+    server.reload(lines + ["%s *(ro)" % missing], "%d of %d exports" % (len(lines), len(lines) + 1))
+    check(ask(server)["exports_unserved"] == [missing], "the document tells what is not served")
+    code, text, _ = command(server, "status", "--check", "--socket", "/nowhere")
+    check(code == 2 and text.startswith("LODESTORE CRITICAL - %s is in the exports" % missing),
+          "which is critical", text)
+    server.reload(lines, "serving %d exports" % len(lines))
+    check(ask(server)["exports_unserved"] == [], "until the reload without it")
+
+
 def check_nobody_there(server):
     code, text, why = command(server, "status")
     check(code == 3 and text == "" and "systemctl status lodestore-nfsd" in why,
           "without a server the command says what to look at", why)
+    code, text, _ = command(server, "status", "--check")
+    check(code == 2 and text.startswith("LODESTORE CRITICAL - lodestore-nfsd does not answer"),
+          "and the check is critical", text)
 
 
 def main():
@@ -207,6 +233,8 @@ def main():
     check_counts(server, top)
     check_refusals(server, top, closed)
     check_command(server, top)
+    check_health(server, top)
+    check_unserved(server, lines, os.path.join(top, "gone"))
     root = server.mount(top).ok().fh
     check_slow_readers(server, root, lines,
                        ["%s/many/%d" % (top, i) for i in range(EXPORTS)])

@@ -24,8 +24,8 @@ static int parse(const char *line, struct arguments *ret_arguments, char *reterr
 	snprintf(copy, sizeof copy, "clone %s", line);
 	for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		argv[argc++] = word;
-	return arguments_parse(argc, argv, ARGUMENT_JOB | ARGUMENT_FAST, 1, 2, ret_arguments,
-	                       reterr_why);
+	return arguments_parse(argc, argv, ARGUMENT_JOB | ARGUMENT_FAST | ARGUMENT_SPACE, 1, 2,
+	                       ret_arguments, reterr_why);
 }
 
 START_TEST(defaults_are_as_the_help_says)
@@ -84,7 +84,25 @@ static const struct {
 	{ "a --timeout x", "'x'" },
 	{ "a --json=1", "--json=1" },
 	{ "a --wait --no-wait", "exclude" },
+	{ "a --warn-space 101%", "'101%'" },
+	{ "a --warn-space %", "'%'" },
+	{ "a --crit-space 5K", "'5K'" },
+	{ "a --crit-space 11", "above --warn-space 10%" },
 };
+
+START_TEST(space_is_a_percentage)
+{
+	struct arguments arguments;
+	char why[ARGUMENTS_WHY_BYTES];
+
+	ck_assert_int_eq(parse("a", &arguments, why), 0);
+	ck_assert_uint_eq(arguments.warn_space_percent, 10);
+	ck_assert_uint_eq(arguments.crit_space_percent, 3);
+	ck_assert_int_eq(parse("a --warn-space 100% --crit-space=0", &arguments, why), 0);
+	ck_assert_uint_eq(arguments.warn_space_percent, 100);
+	ck_assert_uint_eq(arguments.crit_space_percent, 0);
+}
+END_TEST
 
 START_TEST(mistakes_are_named)
 {
@@ -104,6 +122,7 @@ int main(void)
 
 	tcase_add_test(tcase, defaults_are_as_the_help_says);
 	tcase_add_test(tcase, options_stand_anywhere);
+	tcase_add_test(tcase, space_is_a_percentage);
 	tcase_add_loop_test(tcase, mistakes_are_named, 0, sizeof bad / sizeof bad[0]);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
