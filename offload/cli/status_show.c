@@ -231,9 +231,11 @@ static void show_refusals(FILE *to, const struct json_value *now)
 	const char *before = "refused      ";
 
 	for (const struct json_value *r = refusals ? refusals->first : NULL; r; r = r->next) {
-		if (r->number == 0)
+		if (r->number == 0 || !r->key)
 			continue;
-		fprintf(to, "%s%s %" PRIu64, before, r->key, r->number);
+		fputs(before, to);
+		text_put(to, r->key, strlen(r->key));
+		fprintf(to, " %" PRIu64, r->number);
 		before = ", ";
 	}
 	fputs(before[0] == ',' ? " since the start\n" : "refused      nothing\n", to);

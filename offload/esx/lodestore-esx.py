@@ -66,6 +66,7 @@ def to_text(raw):
 # ---- text files: lines "key = value", of which only those that change are written anew ----
 
 SETTING = re.compile(r'\s*([^\s="#]+)(\s*=\s*)(?:"([^"]*)"|([^\s"#]*))\s*(?:#.*)?$')
+BARE_ENDS = re.compile(r'[\s"#]')  # where a value without quotes does
 
 
 class Settings:
@@ -114,7 +115,8 @@ class Settings:
         return self.get(key).upper() == "TRUE"
 
     def set(self, key, value):
-        """In its place, written as it was; or as a new last line."""
+        """In its place, with quotes if it has some or the value needs them; or as a new last
+        line."""
         place = self.places.get(key.lower())
         if place is None:
             while self.lines and not (self.lines[-1] or "").strip():
@@ -123,7 +125,8 @@ class Settings:
             self.lines += ['%s = "%s"' % (key, value), ""]
             return
         found = SETTING.match(self.lines[place])
-        form = '%s%s"%s"' if found.group(3) is not None else "%s%s%s"
+        is_bare = found.group(3) is None and not BARE_ENDS.search(value)
+        form = "%s%s%s" if is_bare else '%s%s"%s"'
         self.lines[place] = form % (found.group(1), found.group(2), value)
 
     def remove(self, key):

@@ -45,6 +45,8 @@ def test_values_are_set_in_place_and_as_they_were_written(esx):
     settings.remove("LAST")
     assert settings.to_bytes() == b'# x\r\nKey = "b"\r\nCID=2\r\nnew = "n"\r\n'
     assert settings.get("last", "gone") == "gone"
+    settings.set("cid", "2 3")  # a blank ends a value without quotes
+    assert b'CID="2 3"' in settings.to_bytes()
 
 
 @pytest.mark.parametrize("raw, said", [

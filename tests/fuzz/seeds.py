@@ -8,6 +8,7 @@ What fuzzing finds later is added by hand under a name that says what it was.
 import pathlib
 import struct
 
+VFS_CRED_BYTES = 140  # sizeof(struct vfs_cred)
 CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
 
 
@@ -316,8 +317,149 @@ def reply_caches():
     }
 
 
+def job_record(**changed):
+    """A record of the sidecar's journal, without its last line; see offload/job_text.c."""
+    handle = bytes(range(40)).hex()
+    fields = {
+        "id": 1764530034269000, "kind": 1, "state": 1, "status": 0, "phase": 1, "flags": 8,
+        "source.handle": handle, "source.dir": handle, "source.name": "a%20b.vmdk",
+        "source.shown": "/srv/ds1/a%20b.vmdk", "source.ctime_ns": 1 << 60,
+        "destination.handle": handle, "destination.dir": "", "destination.name": "",
+        "destination.shown": "handle:00", "destination.ctime_ns": 0,
+        "host": "00" * 10 + "ffffc0000201", "cred": "00" * VFS_CRED_BYTES,
+        "bytes_total": 1 << 40, "bytes_done": 4096, "bytes_moved": 4096, "reserve_bytes": 0,
+        "durable_bytes": 4096, "former_bytes": 1 << 40, "thick": 1, "cancel": 0,
+        "engine": "copy", "text": "", "created_ms": 1764530034269, "started_ms": 1764530034270,
+        "finished_ms": 0, "has_checksum": 0, "checksum": "00" * 16,
+    }
+    fields.update(changed)
+    lines = "".join("%s %s\n" % field for field in fields.items())
+    return b"lodestore-job 1\n" + lines.encode()
+
+
+def jobs():
+    whole = job_record()
+    return {
+        "running": b"\x01" + whole,
+        "ended": b"\x81" + job_record(state=2, phase=4, finished_ms=1764530034999, text="done"),
+        "placing": b"\x41" + job_record(phase=2, thick=0, former_bytes=0),
+        "id_0": b"\x01" + job_record(id=0),
+        "phase_5": b"\x01" + job_record(phase=5),
+        "kind_5": b"\x01" + job_record(kind=5),
+        "largest": b"\x01" + job_record(bytes_total=(1 << 64) - 1),
+        "too_large": b"\x01" + job_record(bytes_total=1 << 64),
+        "bool_2": b"\x01" + job_record(thick=2),
+        "long_handle": b"\x01" + job_record(**{"source.handle": "00" * 57}),
+        "name_nul": b"\x01" + job_record(**{"source.name": "a%00b"}),
+        "name_cut": b"\x01" + job_record(**{"source.name": "a%2"}),
+        "name_longest": b"\x01" + job_record(**{"source.name": "n" * 255}),
+        "name_too_long": b"\x01" + job_record(**{"source.name": "n" * 256}),
+        "no_sum": b"\x00" + whole,
+        "cut": b"\x01" + whole[:-20],
+        "version_2": b"\x01" + whole.replace(b"job 1", b"job 2"),
+    }
+
+
+def offload_job(text=b"", source=b"/a", state=2):
+    return (
+        u64(7) + u32(1, state, 0, 8) + opaque(b"reflink") + u64(4096) * 4
+        + u64(1764530034269) * 3 + u32(1) + bytes(16) + opaque(text) + opaque(source)
+        + opaque(b"/b")
+    )
+
+
+def offload_args():
+    by_handle, path = u32(0) + HANDLE, u32(1) + opaque(b"/srv/ds1/vm/a.vmdk")
+    below = u32(2) + HANDLE + opaque(b"vm/a.vmdk")
+    envelope = bytes(10) + b"\xff\xff\xc0\0\2\1" + u32(900, 0, 0, 2, 4, 5)
+    seeds = {
+        "file_handle": (0, by_handle), "file_path": (0, path), "file_below": (0, below),
+        "file_3": (0, u32(3)), "path_longest": (0, u32(1) + opaque(b"/" * 1024)),
+        "path_too_long": (0, u32(1) + opaque(b"/" * 1025)),
+        "clone": (1, path + below + u32(8, 20)), "reserve": (2, path + u64(1 << 40) + u32(0)),
+        "checksum": (3, path + u32(1)), "punch": (4, below + u32(1, 0)),
+        "which_id": (5, u32(0) + u64(7)), "which_file": (5, u32(1) + path),
+        "wait": (6, u32(1) + by_handle + u32(20)), "jobs": (7, u64(0) + u32(32)),
+        "vaai": (8, opaque(bytes(1024))), "vaai_too_long": (8, opaque(bytes(1025))),
+        "envelope": (9, envelope), "envelope_33_groups": (9, envelope[:28] + u32(33)),
+        "job": (10, u32(0) + offload_job()), "job_refused": (10, u32(2) + opaque(b"why\x1b[2J")),
+        "job_odd_text": (10, u32(0) + offload_job(b"\x1b[2J\xff\xc2\x85", b"a\nb\x7f", 1)),
+        "job_state_9": (10, u32(0) + offload_job(state=9)),
+        "support": (11, u32(0, 31) + opaque(b"xfs") + opaque(b"0.1\x1b]0;x\x07")),
+        "stat": (12, u32(0) + u64(1 << 40) + u64(4096) * 3 + u32(1)),
+        "jobs_3": (13, u32(0, 3) + offload_job() * 3 + u32(1)),
+        "jobs_33": (13, u32(0, 33) + offload_job() * 33 + u32(1)),
+        "jobs_many": (13, u32(0, 0xFFFFFFFF)),
+    }
+    return {name: bytes([kind]) + args for name, (kind, args) in seeds.items()}
+
+
+def scenarios():
+    head = b"server nas\ndatastore /srv/ds1\ndialect O\n"
+    whole = head + (
+        b"from 192.0.2.7\nhosts 2 at-once 4\npoll 250ms\ntries 3\npatience 5s\nsupport\n"
+        b"clone tmpl/t-flat.vmdk to vm%n/vm%n-flat.vmdk count 20 thick abort after 2s\n"
+        b"clone tmpl/t.vmdk to x fast  # quick\nreserve vm%n/a count 2\nstat \"my vm/a b\"\n"
+    )
+    return {
+        "whole": whole, "crlf": whole.replace(b"\n", b"\r\n"), "empty": b"",
+        "nothing_to_do": head, "twice": head + head + b"support\n",
+        "no_number": head + b"stat a count 2\n", "open_quote": head + b"stat \"a b\n",
+        "long_path": head + b"stat " + b"%n" * 130 + b" count 10000\n",
+        "many_words": head + b"stat" + b" a" * 20 + b"\n", "near": head + b"clon a to b\n",
+        "many_steps": head + b"support\n" * 257,
+    }
+
+
+def documents():
+    """Of the status socket, one or two with NUL between; and places."""
+    row = (
+        b'{"path":"/srv/a","address":"192.0.2.1","calls":%d,"read_bytes":5,"written_bytes":6,'
+        b'"errors":0,"latency_us":70,"latency":[0,1,%d]}'
+    )
+    document = (
+        b'{"program":"lodestore-nfsd","version":"0.1","port":2049,"started_ms":1,"uptime_ms":%d,'
+        b'"connections":{"open":3,"limit":4},"buffers":{"used_bytes":1,"limit_bytes":2},'
+        b'"refusals":{"host":1},"flushes":{"count":2,"calls":9},"exports":[%s],"clients":[%s]}'
+    )
+    one, two = document % (10, row % (1, 1), row % (1, 1)), document % (
+        1500, row % (9, 8), row % (7, 7))
+    return {
+        "one": one, "two": one + b"\0" + two, "restarted": two + b"\0" + one,
+        "escapes": b'{"program":"\\u001b[2J\\n\\udcff\\ud83d\\ude00","version":"\x1b"}',
+        "odd_kinds": b'{"program":1,"exports":{"a":"b"},"clients":[[],null],"refusals":[1,true]}',
+        "odd_keys": b'{"refusals":{"\\u001b[2J":1},"connections":[]}',
+        "deep": b"[" * 16 + b"]" * 16, "too_deep": b"[" * 17 + b"]" * 17,
+        "largest": b"[18446744073709551615]", "too_large": b"[18446744073709551616]",
+        "cut_escape": b'["\\', "place_v6": b"[2001:db8::1]:/srv/a", "place_job": b"nas:17645",
+        "place_server": b"nas:", "place_here": b"vm/a.vmdk", "place_climbs": b"nas:/a/../b",
+        "place_longest": b"h" * 255 + b":/" + b"p" * 1023,
+    }
+
+
+def plugin_wires():
+    handle = bytes([23]) + bytes(range(24))
+    o_reply = u32(0) + opaque(struct.pack("<QIIQQQQQQ", 1, 3, 0, 1, 2, 3, 0, 2, 9) + bytes(8))
+    result = bytes([0, 7]) + u64(1) + u64(2) + u64(3) + u64(4) + b"\2"
+    seeds = {"o_%d" % n: b"\0" + handle * 2 + bytes([n - 1, 3]) + b"a/b" + result
+             for n in range(1, 9)}
+    seeds["o_long_path"] = b"\0" + handle * 2 + bytes([0, 255, 1]) + b"p" * 256 + result
+    for op in range(6):
+        seeds["q_%d" % op] = (b"\1" + handle * 2 + bytes([op, 1]) + u64(1 << 40)
+                              + b"\1\4name\4from" + result)
+    seeds["reply_o"] = b"\2" + o_reply
+    seeds["reply_q"] = b"\2" + u32(0, 2) + u64(1) * 3
+    seeds["reply_error"] = b"\2" + u32(28)
+    return seeds
+
+
 def main():
     write("group_commit", group_commits())
+    write("job", jobs())
+    write("json", documents())
+    write("offload_args", offload_args())
+    write("plugin_wire", plugin_wires())
+    write("scenario", scenarios())
     write("handle", handles())
     write("reply_cache", reply_caches())
     write("stream", streams())

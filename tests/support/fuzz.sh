@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # fuzz.sh [--minutes N] [WORD...] - ./dev fuzz: every fuzz target for N minutes each (default 1), or
-# those whose names have one of the words.
+# those whose names have one of the words; "descriptor" is ESXi's disk descriptors.
 #
 # Starts from tests/fuzz/corpus/NAME. What is found goes to build-fuzz/corpus/NAME; an input that
 # breaks something to build-fuzz/broken/NAME-..., and the exit status is 1 then. Add that input to
@@ -63,7 +63,9 @@ for program in build-fuzz/tests/fuzz-*; do
 		-artifact_prefix="build-fuzz/broken/$name-" "build-fuzz/corpus/$name" \
 		"tests/fuzz/corpus/$name" > "$log" 2>&1; then
 		good=$((good + 1))
-		printf 'PASS %s: %s\n' "$name" "$(grep -E '^Done' "$log" | tail -n 1)"
+		# "#1234 DONE cov: 567 ft: 890 corp: 12/3456b ..." is what libFuzzer ends with.
+		printf 'PASS %s: %s\n' "$name" "$(awk '/ DONE / { runs = substr($1, 2)
+			printf "%d runs, %d edges covered, %d inputs kept", runs, $4, $8 }' "$log")"
 	else
 		bad=$((bad + 1))
 		printf 'FAIL %s: %s\n' "$name" "$(grep -E 'ERROR|Assertion|runtime error' "$log" |
@@ -71,6 +73,19 @@ for program in build-fuzz/tests/fuzz-*; do
 		echo "    log $log; input in build-fuzz/broken/$name-*"
 	fi
 done
+
+# The rewriting of descriptors is Python: inputs of its own, as many as a minute takes.
+if wanted descriptor; then
+	inputs=$((minutes * 200000)) log=build-fuzz/fuzz-descriptor.log
+	if ESX_FUZZ_INPUTS=$inputs python3 -m pytest -q -p no:cacheprovider \
+		tests/esx/test_descriptor_any.py > "$log" 2>&1; then
+		good=$((good + 1))
+		echo "PASS descriptor: $inputs runs"
+	else
+		bad=$((bad + 1))
+		echo "FAIL descriptor: $(grep -m 1 ESX_FUZZ_SEED= "$log"); log $log"
+	fi
+fi
 
 echo "$good passed, $bad failed"
 [ "$bad" -eq 0 ] && [ "$good" -gt 0 ]
