@@ -14,8 +14,8 @@ struct lock_grace {
 	uint64_t until_ms; /* 0: there is none */
 };
 
-/* Somebody held locks when the last server ended (@hosts of them): wait @grace_ms. Nobody did: there
- * is nothing to wait for. */
+/* Somebody held locks when the last server ended (@hosts of them): wait @grace_ms. Nobody did:
+ * there is nothing to wait for. */
 void lock_grace_begin(struct lock_grace *grace, unsigned hosts, uint64_t now_ms, uint64_t grace_ms);
 
 bool lock_grace_lasts(const struct lock_grace *grace, uint64_t now_ms);

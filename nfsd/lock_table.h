@@ -77,7 +77,6 @@ struct lock {
 	bool exclusive;
 };
 
-/* Embedded in what the caller keeps of it. */
 struct lock_waiter {
 	struct lock_owner_key key; /* opaque: the caller's, as long as it waits */
 	struct range range;
@@ -100,7 +99,7 @@ struct lock_file *lock_file_find(struct lock_table *table, struct lock_opaque ha
 /* The same, made if need be. -ENOLCK: there are limits.files; -ENOMEM. */
 int lock_file_get(struct lock_table *table, struct lock_opaque handle, struct lock_file **ret_file);
 
-/* Nothing is locked, waited for or shared: the caller closes what it has of it and releases. */
+/* Nothing is locked, waited for or shared: it can be released. */
 bool lock_file_is_idle(const struct lock_file *file);
 void lock_file_release(struct lock_table *table, struct lock_file *file);
 
@@ -143,8 +142,7 @@ bool lock_key_equal(const struct lock_owner_key *one, const struct lock_owner_ke
 struct lock_client *lock_client_find(struct lock_table *table,
                                      const struct export_address *address);
 struct list_node *lock_clients(struct lock_table *table); /* by node */
-/* All of its locks go; the files they were on are put into @touched. How many locks. Waiters are
- * the caller's to end before. */
+/* All its locks go, their files are put into @touched; waiters stay. How many locks. */
 unsigned lock_client_drop(struct lock_table *table, const struct export_address *address,
                           struct list_node *touched);
 

@@ -182,6 +182,36 @@ def vaai():
     return seeds
 
 
+def nlm4_args():
+    """The procedure, its arguments; NSM's procedures from 32 on."""
+    cookie = opaque(b"cook")
+    lock = opaque(b"client") + HANDLE + opaque(b"3@client") + u32(3) + u64(10) + u64(0)
+    share = cookie + opaque(b"client") + HANDLE + opaque(b"owner") + u32(1, 3, 0)
+    my_id = opaque(b"here") + u32(100021, 4, 16)
+    return {
+        "null": bytes([0]),
+        "test": bytes([1]) + cookie + u32(1) + lock,
+        "lock": bytes([2]) + cookie + u32(1, 1) + lock + u32(0, 5),
+        "lock_no_bool": bytes([2]) + cookie + u32(2, 1) + lock + u32(0, 5),
+        "lock_cut": bytes([2]) + cookie + u32(1, 1) + lock,
+        "cancel": bytes([3]) + cookie + u32(1, 1) + lock,
+        "unlock": bytes([4]) + cookie + lock,
+        "granted": bytes([5]) + cookie + u32(1) + lock,
+        "test_res": bytes([11]) + cookie + u32(1, 1, 7) + opaque(b"other") + u64(1) + u64(2),
+        "granted_res": bytes([15]) + cookie + u32(0),
+        "sm_notify": bytes([16]) + opaque(b"client") + u32(5) + bytes(16),
+        "share": bytes([20]) + share,
+        "share_no_mode": bytes([20]) + share[:-12] + u32(4, 3, 0),
+        "free_all": bytes([23]) + opaque(b"client") + u32(7),
+        "nobody": bytes([18]) + cookie,
+        "nsm_stat": bytes([33]) + opaque(b"client"),
+        "nsm_mon": bytes([34]) + opaque(b"client") + my_id + bytes(16),
+        "nsm_unmon_all": bytes([36]) + my_id,
+        "nsm_notify": bytes([38]) + opaque(b"client") + u32(9),
+        "nsm_long_name": bytes([38]) + opaque(b"x" * 1025) + u32(9),
+    }
+
+
 def handles():
     kernel = bytes(range(20))
     head = bytes([1, 0x81, 0, 0]) + u32(7) + u64(0x1122334455667788)
@@ -467,6 +497,7 @@ def main():
     write("rpc_call", rpc_calls())
     write("nfs3_args", nfs3_args())
     write("mount_portmap_args", mount_portmap_args())
+    write("nlm4_args", nlm4_args())
     write("vaai", vaai())
 
 
