@@ -5,7 +5,6 @@
 #include "nfsd/server.h"
 
 #include <errno.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd/listen.h"
 #include "nfsd/mount3.h"
 #include "nfsd/mounts.h"
 #include "nfsd/nfs3.h"
@@ -22,9 +22,7 @@
 #include "nfsd/rates.h"
 #include "nfsd/relay.h"
 #include "nfsd/server_run.h"
-#include "nfsd/sockets.h"
 #include "nfsd/status.h"
-#include "nfsd/udp.h"
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
@@ -37,9 +35,6 @@ enum {
 	DESCRIPTORS_SPARE = 64,
 	DESCRIPTORS_PER_POOL_THREAD = 4,
 	DESCRIPTORS_MIN = 64, /* of the cache */
-	/* The kernel closes the sockets of a server that was killed a moment after its end. */
-	LISTEN_TRIES = 40,
-	LISTEN_WAIT_US = 50000,
 	REPLY_BYTES_NAMES = 512,
 	REPLY_BYTES_WRITE = 192,
 };
@@ -251,123 +246,6 @@ static int server_workers(struct server *server)
 
 /* ---- listening ---- */
 
-/* Sockets are bound here and handed to worker 0, whose ring accepts. */
-struct listen_task {
-	struct loop_task task;
-	struct worker *worker;
-	int tcp_fd, udp_fd;
-	enum socket_role role;
-	int result;
-	sem_t done;
-};
-
-static void listen_begin(struct loop_task *task)
-{
-	struct listen_task *listen = container_of(task, struct listen_task, task);
-
-	listen->result = listener_open(listen->worker, listen->tcp_fd, listen->role);
-	if (listen->result == 0)
-		listen->result = udp_open(listen->worker, listen->udp_fd, listen->role);
-	else
-		close_fd(&listen->udp_fd);
-	sem_post(&listen->done); /* listen is gone */
-}
-
-static int bind_patiently(const union sockets_address *address, int type)
-{
-	int fd = sockets_bind(address, type);
-
-	for (int i = 0; fd == -EADDRINUSE && i < LISTEN_TRIES; i++) {
-		usleep(LISTEN_WAIT_US);
-		fd = sockets_bind(address, type);
-	}
-	return fd;
-}
-
-static int listen_on(struct server *server, const union sockets_address *address,
-                     enum socket_role role)
-{
-	struct listen_task listen = {
-		.task.run = listen_begin,
-		.worker = server->workers[0],
-		.role = role,
-	};
-
-	listen.tcp_fd = bind_patiently(address, SOCK_STREAM);
-	if (listen.tcp_fd < 0)
-		return listen.tcp_fd;
-	listen.udp_fd = bind_patiently(address, SOCK_DGRAM);
-	if (listen.udp_fd < 0) {
-		close_fd(&listen.tcp_fd);
-		return listen.udp_fd;
-	}
-	sem_init(&listen.done, 0, 0);
-	loop_post(server->workers[0]->loop, &listen.task);
-	while (sem_wait(&listen.done) < 0)
-		;
-	sem_destroy(&listen.done);
-	return listen.result;
-}
-
-static void say_cannot_listen(const char *text, uint16_t port, int error)
-{
-	const char *what =
-		error == -EADDRINUSE
-			? "another server has it: stop it (nfs-kernel-server and nfs-ganesha"
-			  " use 2049 too), or choose another with --port"
-		: error == -EACCES        ? "ports below 1024 need root or CAP_NET_BIND_SERVICE"
-		: error == -EADDRNOTAVAIL ? "this machine has no such address (--listen)"
-					  : "see ip(7)";
-
-	log_error("cannot listen on %s port %u: %s; %s", text, port, strerror(-error), what);
-}
-
-/* One address of a list; missing IPv6 is no mistake when everything is meant. */
-static int listen_one(struct server *server, const char *text, uint16_t port, enum socket_role role,
-                      bool optional)
-{
-	union sockets_address address;
-	int r;
-
-	if (sockets_parse(text, port, &address) < 0) {
-		log_error("--listen: '%s' is no address. Write IPv4 or IPv6 addresses with commas"
-		          " between them, for example 192.0.2.10,::1",
-		          text);
-		return -EINVAL;
-	}
-	r = listen_on(server, &address, role);
-	if (r == -EAFNOSUPPORT && optional)
-		return 0;
-	if (r < 0) {
-		if (role == ROLE_NFS)
-			say_cannot_listen(text, port, r);
-		return r;
-	}
-	if (address.any.sa_family == AF_INET6)
-		server->serves_ipv6 = true;
-	else
-		server->serves_ipv4 = true;
-	return 0;
-}
-
-static int server_listen(struct server *server, uint16_t port, enum socket_role role)
-{
-	AUTO(free_ptr) char *list = NULL;
-	char *rest, *text;
-	int r = 0;
-
-	if (!server->config->listen || !server->config->listen[0]) {
-		r = listen_one(server, "0.0.0.0", port, role, false);
-		return r < 0 ? r : listen_one(server, "::", port, role, true);
-	}
-	list = strdup(server->config->listen);
-	if (!list)
-		return -ENOMEM;
-	for (text = strtok_r(list, ", ", &rest); r == 0 && text; text = strtok_r(NULL, ", ", &rest))
-		r = listen_one(server, text, port, role, false);
-	return r;
-}
-
 /* rpcbind if it runs, else port 111 ourselves. Failing is no reason not to serve: clients that name
  * the port need neither. */
 static void server_announce(struct server *server)
@@ -400,6 +278,7 @@ int server_start(struct server *server, const struct config *config)
 	char missing[256];
 	int r;
 
+	kept_receive(&server->kept);
 	server->config = config;
 	server->names = &export_names_system;
 	server->budget.limit_bytes = config->buffer_bytes;

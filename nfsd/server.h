@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "nfsd/config.h"
+#include "nfsd/kept.h"
 #include "nfsd/reply_cache.h"
 #include "vfs/io/buffer.h"
 #include "vfs/io/pool.h"
@@ -38,6 +39,7 @@ struct server {
 	size_t exports_usable;
 	bool registered; /* with rpcbind */
 	const struct export_names *names;
+	struct kept kept; /* until everything is bound */
 	struct buffer_budget budget;
 	struct worker *workers[SERVER_WORKERS_MAX];
 	unsigned worker_count;

@@ -84,7 +84,7 @@ struct listener {
 	int fd;
 	enum socket_role role;
 	struct ring_op op;
-	bool closing;
+	bool is_kept, closing;
 	struct list_node node;
 };
 
@@ -182,8 +182,11 @@ static void listener_accepted(struct ring_op *op, int result)
 {
 	struct listener *listener = container_of(op, struct listener, op);
 
-	if (listener->closing)
+	if (listener->closing) {
+		if (result >= 0) /* too late for us: it shall connect again */
+			close_fd(&result);
 		return;
+	}
 	if (result >= 0) {
 		listener_give(listener, result);
 	} else if (result == -EMFILE || result == -ENFILE || result == -ENOMEM ||
@@ -202,7 +205,7 @@ static void listener_accept(struct listener *listener)
 	ring_accept(loop_ring(listener->worker->loop), &listener->op, listener->fd);
 }
 
-int listener_open(struct worker *worker, int fd, enum socket_role role)
+int listener_open(struct worker *worker, int fd, enum socket_role role, bool is_kept)
 {
 	struct listener *listener = calloc(1, sizeof *listener);
 
@@ -213,6 +216,7 @@ int listener_open(struct worker *worker, int fd, enum socket_role role)
 	listener->worker = worker;
 	listener->fd = fd;
 	listener->role = role;
+	listener->is_kept = is_kept;
 	list_node_init(&listener->node);
 	list_add_tail(&worker->listeners, &listener->node);
 	listener_accept(listener);
@@ -225,7 +229,8 @@ void listeners_close(struct worker *worker)
 		struct listener *listener = container_of(node, struct listener, node);
 
 		listener->closing = true;
-		(void) shutdown(listener->fd, SHUT_RDWR); /* nobody waits in the backlog in vain */
+		if (!listener->is_kept) /* nobody waits in the backlog in vain */
+			(void) shutdown(listener->fd, SHUT_RDWR);
 		ring_cancel(loop_ring(worker->loop), &listener->op);
 	}
 }

@@ -28,8 +28,9 @@ void sockets_local(int fd, struct export_address *ret_address);
 /* A bound socket (SOCK_STREAM: listening), or a negative errno. */
 int sockets_bind(const union sockets_address *address, int type);
 
-/* Accept on @fd from worker 0's loop, for all workers. Takes over @fd. 0 or -ENOMEM. */
-int listener_open(struct worker *worker, int fd, enum socket_role role);
+/* Accept on @fd from worker 0's loop, for all workers. Takes over @fd. @is_kept: another process
+ * has it too, and who waits in its backlog is served later. 0 or -ENOMEM. */
+int listener_open(struct worker *worker, int fd, enum socket_role role, bool is_kept);
 
 /* Stop accepting; for worker 0's end. */
 void listeners_close(struct worker *worker);

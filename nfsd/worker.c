@@ -15,7 +15,8 @@
 
 enum {
 	REAP_IDLE_MS = 60000, /* what is idle for less may be a heartbeat's connection */
-	TICKS_PER_TRIM = 4,   /* buffers that lie unused for a second begin to go back */
+	WIND_DOWN_MS = 5,
+	TICKS_PER_TRIM = 4, /* buffers that lie unused for a second begin to go back */
 };
 
 struct worker_start {
@@ -77,6 +78,15 @@ static void worker_wind_down(struct worker *worker)
 	if (listeners && datagrams && atomic_load(&worker->conn_count) == 0 &&
 	    calls_are_over(worker->server))
 		loop_stop(worker->loop);
+	else
+		loop_timer_set(worker->loop, &worker->wind_down_timer,
+		               loop_now_ms(worker->loop) + WIND_DOWN_MS);
+}
+
+/* More often than the tick: clients wait for who is started next. */
+static void worker_wind_down_due(struct loop_timer *timer)
+{
+	worker_wind_down(container_of(timer, struct worker, wind_down_timer));
 }
 
 static void worker_tick(void *context)
@@ -90,8 +100,6 @@ static void worker_tick(void *context)
 	listeners_tick(worker);
 	if (worker->tick_count % TICKS_PER_TRIM == 0)
 		worker_trim(worker);
-	if (worker->stopping)
-		worker_wind_down(worker);
 }
 
 static int worker_init(struct worker *worker, const char **reterr_hint)
@@ -102,6 +110,8 @@ static int worker_init(struct worker *worker, const char **reterr_hint)
 	list_init(&worker->starved);
 	list_init(&worker->listeners);
 	list_init(&worker->udp_sockets);
+	list_node_init(&worker->wind_down_timer.node);
+	worker->wind_down_timer.run = worker_wind_down_due;
 	return loop_open(worker_tick, worker, &worker->loop, reterr_hint);
 }
 
@@ -185,6 +195,7 @@ static void worker_stopping(struct loop_task *task)
 	listeners_close(worker);
 	udp_close_all(worker);
 	worker_for_each(worker, conn_stop);
+	loop_timer_set(worker->loop, &worker->wind_down_timer, loop_now_ms(worker->loop));
 }
 
 void worker_stop(struct worker *worker, unsigned grace_ms)

@@ -43,8 +43,9 @@ struct worker {
 	unsigned grace_ms;
 	uint64_t stop_at_ms;
 	struct loop_task stop_task, reap_task;
-	atomic_bool reaping; /* reap_task is on its way */
-	atomic_uint alive;   /* grows with every tick */
+	struct loop_timer wind_down_timer; /* set while it stops */
+	atomic_bool reaping;               /* reap_task is on its way */
+	atomic_uint alive;                 /* grows with every tick */
 	sem_t ended, may_close;
 	int result; /* of loop_run() */
 };

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh NFSD - a server stopped under load, reloaded, watched, with limits, on a disk that does not
-# answer, refused its ring and its ids; files removed behind its back; subvolumes. In namespaces and
-# on file systems of its own.
+# run.sh NFSD - a server stopped under load, reloaded, watched, restarted, with limits, on a disk
+# that does not answer, refused its ring and its ids; files removed behind its back; subvolumes. In
+# namespaces and on file systems of its own.
 
 . tests/support/step.sh
 
@@ -48,6 +48,7 @@ try freeze "$work/xfs" "$work/btrfs"
 try limits "$work/xfs"
 try status "$work/xfs"
 try watchdog "$work/xfs"
+try restart "$work/xfs"
 try no_ring "$work/xfs"
 try refused "$work/xfs"
 try user_namespace "$work/xfs"

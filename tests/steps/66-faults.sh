@@ -3,8 +3,8 @@
 # timeout: 480
 # parallel: 2
 #
-# The server stopped under load, reloaded, watched, with limits, without io_uring, in a user
-# namespace, on subvolumes; files removed behind its back.
+# The server stopped under load, reloaded, watched, restarted, with limits, without io_uring, in a
+# user namespace, on subvolumes; files removed behind its back.
 
 . tests/support/step.sh
 

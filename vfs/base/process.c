@@ -103,3 +103,28 @@ void process_ending(void)
 {
 	(void) sd_notify(0, "STOPPING=1");
 }
+
+void process_take_fds(void (*take)(void *context, int fd, const char *name), void *context)
+{
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(1, &names);
+
+	for (int i = 0; i < count; i++) {
+		take(context, SD_LISTEN_FDS_START + i, names[i]);
+		free(names[i]);
+	}
+	free(names);
+}
+
+bool process_keep_fd(int fd, const char *name)
+{
+	char state[128];
+
+	snprintf(state, sizeof state, "FDSTORE=1\nFDNAME=%s", name);
+	return sd_pid_notify_with_fds(0, 0, state, &fd, 1) > 0;
+}
+
+void process_forget_fd(const char *name)
+{
+	(void) sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
+}

@@ -29,3 +29,13 @@ void process_ready(int ready_fd);
 void process_alive(void); /* the watchdog's sign of life */
 void process_reloading(void);
 void process_ending(void);
+
+/* Descriptors that the service manager kept over a restart (sd_listen_fds(3)): each is @take's, to
+ * close or to use. Before there are threads: it takes them out of the environment. */
+void process_take_fds(void (*take)(void *context, int fd, const char *name), void *context);
+
+/* Have the manager keep a copy of @fd when we end, under a name without ':'; or forget what it
+ * keeps under that name (FDSTORE=1 and FDSTOREREMOVE=1 in sd_notify(3)). False if nobody was told.
+ */
+bool process_keep_fd(int fd, const char *name);
+void process_forget_fd(const char *name);
