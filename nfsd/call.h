@@ -65,6 +65,7 @@ struct call {
 
 	struct pool_job job;
 	struct ring_op op;
+	struct vfs_bulk bulk;
 	struct vfs_write write;
 	struct vfs_commit commit;
 	uint32_t io_bytes;       /* READ, WRITE: done so far */

@@ -20,9 +20,11 @@
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
 
+static void nfs3_write_let_in(struct vfs_bulk *bulk);
 static void nfs3_write_start(struct call *call);
 static void nfs3_write_written(struct vfs_write *write, int result);
 static void nfs3_write_synced(struct vfs_commit *commit, int error);
+static void nfs3_write_fail(struct call *call, int error);
 static void nfs3_write_reply(struct call *call, stable_how committed);
 
 /* RFC 1813: a server may write less than asked; more than wtmax is never taken. */
@@ -50,10 +52,17 @@ void nfs3_write(struct call *call)
 	/* Not the one at the end: a flush that fails meanwhile may lose this data, and the client
 	 * must find that COMMIT answers with another. */
 	call->write_verifier = atomic_load(&call->worker->server->write_verifier);
+	call->bulk.let_in = nfs3_write_let_in;
+	call->bulk.loop = call->worker->loop;
 	if (call->args.write.count == 0)
 		nfs3_write_reply(call, FILE_SYNC);
-	else
+	else if (vfs_bulk_enter(call->file, &call->bulk, write_bytes(&call->args.write)))
 		nfs3_write_start(call);
+}
+
+static void nfs3_write_let_in(struct vfs_bulk *bulk)
+{
+	nfs3_write_start(container_of(bulk, struct call, bulk));
 }
 
 static void nfs3_write_start(struct call *call)
@@ -76,7 +85,7 @@ static void nfs3_write_written(struct vfs_write *write, int result)
 
 	if (result <= 0) {
 		/* No progress: going again would not end. */
-		call_fail(call, result < 0 ? result : -EIO);
+		nfs3_write_fail(call, result < 0 ? result : -EIO);
 		return;
 	}
 	call->io_bytes += (uint32_t) result;
@@ -108,16 +117,23 @@ static void nfs3_write_synced(struct vfs_commit *commit, int error)
 	    call->write_verifier != atomic_load(&call->worker->server->write_verifier))
 		error = -EINTR;
 	if (error < 0) {
-		call_fail(call, error); /* the verifier has changed: server_flush_failed() */
+		nfs3_write_fail(call, error); /* the verifier has changed: server_flush_failed() */
 		return;
 	}
 	nfs3_write_reply(call, FILE_SYNC);
+}
+
+static void nfs3_write_fail(struct call *call, int error)
+{
+	vfs_bulk_leave(&call->bulk);
+	call_fail(call, error);
 }
 
 static void nfs3_write_reply(struct call *call, stable_how committed)
 {
 	struct xdr_out *out = &call->out;
 
+	vfs_bulk_leave(&call->bulk);
 	nfs3_put_ok(out);
 	nfs3_put_wcc_of(out, call->file);
 	xdr_put_u32(out, call->io_bytes);

@@ -21,7 +21,8 @@
 
 enum {
 	VFS_SHARDS = 64,
-	VFS_SHARD_BUCKETS = 256
+	VFS_SHARD_BUCKETS = 256,
+	VFS_BULK_BYTES_MIN = 16 << 10, /* what is larger is bulk */
 };
 
 /*
@@ -65,6 +66,12 @@ struct vfs_shard {
 	struct list_node lru; /* the least recently used first */
 };
 
+/* Of one file system; those whose devices are equal modulo SHARE_GROUPS are one here. */
+struct vfs_bulk_window {
+	pthread_mutex_t lock;
+	struct bulk_window window;
+};
+
 struct vfs {
 	struct vfs_handle_key key;
 	atomic_uint open_files_max;
@@ -84,6 +91,7 @@ struct vfs {
 	void (*direct_refused)(void *context, const struct vfs_export *export, int error);
 	void *told_context;
 
+	struct vfs_bulk_window bulk[SHARE_GROUPS];
 	struct vfs_shard shards[VFS_SHARDS];
 	atomic_uint_fast64_t opened, hits, evicted, refused;
 	atomic_uint_fast64_t flushes, flush_waiters; /* of group commit; and whom they covered */

@@ -64,7 +64,7 @@ for program in build-fuzz/tests/fuzz-*; do
 		"tests/fuzz/corpus/$name" > "$log" 2>&1; then
 		good=$((good + 1))
 		# "#1234 DONE cov: 567 ft: 890 corp: 12/3456b ..." is what libFuzzer ends with.
-		printf 'PASS %s: %s\n' "$name" "$(awk '/ DONE / { runs = substr($1, 2)
+		printf 'PASS %s: %s\n' "$name" "$(awk '/DONE/ { runs = substr($1, 2)
 			printf "%d runs, %d edges covered, %d inputs kept", runs, $4, $8 }' "$log")"
 	else
 		bad=$((bad + 1))
