@@ -66,6 +66,35 @@ int engine_open_direct(int fd, int flags, int *ret_fd, bool *ret_direct)
 	return r;
 }
 
+/* Both may be on one disk. */
+void engine_disks_enter(struct engine_disks *use, struct disks *disks, int fd, int other_fd)
+{
+	*use = (struct engine_disks){ disks, { disks_enter(disks, fd) } };
+	if (other_fd < 0)
+		return;
+	use->at[1] = disks_enter(disks, other_fd);
+	if (use->at[1] == use->at[0]) {
+		disks_leave(disks, use->at[1]);
+		use->at[1] = NULL;
+	}
+}
+
+void engine_disks_leave(struct engine_disks *use)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(use->at); i++) {
+		disks_leave(use->disks, use->at[i]);
+		use->at[i] = NULL;
+	}
+}
+
+uint32_t engine_disks_window(const struct engine_disks *use)
+{
+	uint32_t one = disks_window(use->disks, use->at[0]);
+	uint32_t other = disks_window(use->disks, use->at[1]);
+
+	return one < other ? one : other;
+}
+
 int engine_advance(uint32_t *done, uint32_t count, int result)
 {
 	uint32_t now = *done + (uint32_t) result;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "offload/disks.h"
 #include "offload/rate.h"
 
 enum {
@@ -32,6 +33,7 @@ struct engine_control {
 	atomic_uint_fast64_t done_bytes;  /* of the file: everything before is dealt with */
 	atomic_uint_fast64_t moved_bytes; /* read or written by us */
 	struct engine_rate *rate;         /* NULL: no limit */
+	struct disks *disks;              /* NULL: nobody else is there */
 	/* All before @durable_bytes is on disk; NULL: nobody wants to know. Negative stops. */
 	int (*checkpoint)(void *context, uint64_t durable_bytes);
 	void *context;
@@ -80,6 +82,17 @@ static inline uint64_t engine_align_up(uint64_t value)
 /* How far a read or write of @count bytes has come with @result more: whole blocks, as direct I/O
  * goes on from there, or all of it. -EAGAIN: not a block further, so going on would not end. */
 int engine_advance(uint32_t *done, uint32_t count, int result);
+
+/* The disks of one copy; beside NULL in both there is no limit but the largest window. */
+struct engine_disks {
+	struct disks *disks;
+	struct disk *at[2];
+};
+void engine_disks_enter(struct engine_disks *use, struct disks *disks, int fd, int other_fd);
+void engine_disks_leave(struct engine_disks *use);
+
+/* Bytes that the copy may have in flight now. */
+uint32_t engine_disks_window(const struct engine_disks *use);
 
 /* Open once more for direct I/O if the file takes it (*ret_direct), else as it is. */
 int engine_open_direct(int fd, int flags, int *ret_fd, bool *ret_direct);

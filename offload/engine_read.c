@@ -17,8 +17,8 @@
 #include "vfs/space.h"
 
 enum {
-	PIECES = 4,
-	PIECE_BYTES = 1 << 20,
+	PIECES = 8,
+	PIECE_BYTES = 512 << 10,
 	RING_ENTRIES = 8,
 	TURN_MS = 100,
 	ZERO_BYTES = 1 << 16,
@@ -45,7 +45,9 @@ struct reader {
 	uint64_t end, scan_at;
 	struct vfs_range data;
 	struct piece pieces[PIECES];
+	struct engine_disks disks;
 	uint64_t begun, seen; /* counts of pieces */
+	uint32_t flying_bytes;
 	uint8_t *memory;
 	int error;
 };
@@ -71,6 +73,7 @@ static void piece_read(struct ring_op *op, int result)
 	if (piece->done < piece->count)
 		return piece_go_on(piece);
 	piece->ready = true;
+	piece->reader->flying_bytes -= piece->count;
 	atomic_fetch_add(&piece->reader->control->moved_bytes, piece->count);
 }
 
@@ -78,9 +81,12 @@ static void piece_read(struct ring_op *op, int result)
 static bool reader_begin(struct reader *reader)
 {
 	struct piece *piece = &reader->pieces[reader->begun % PIECES];
+	uint32_t window = engine_disks_window(&reader->disks);
 	uint64_t left;
 	int r;
 
+	if (reader->flying_bytes >= window)
+		return false;
 	if (reader->data.from >= reader->data.to) {
 		r = vfs_next_data(reader->fd, reader->scan_at, reader->end, &reader->data);
 		if (r < 0) {
@@ -97,7 +103,9 @@ static bool reader_begin(struct reader *reader)
 		reader->scan_at = reader->data.to;
 	}
 	left = reader->data.to - reader->data.from;
-	piece->count = left < PIECE_BYTES ? (uint32_t) left : PIECE_BYTES;
+	piece->count = window < PIECE_BYTES ? window : PIECE_BYTES;
+	if (left < piece->count)
+		piece->count = (uint32_t) left;
 	r = engine_pace(reader->control, piece->count);
 	if (r < 0) {
 		reader->error = r;
@@ -107,6 +115,7 @@ static bool reader_begin(struct reader *reader)
 	piece->done = 0;
 	piece->ready = false;
 	reader->data.from += piece->count;
+	reader->flying_bytes += piece->count;
 	reader->begun++;
 	piece_go_on(piece);
 	return true;
@@ -160,8 +169,10 @@ static int read_through(int fd, uint64_t bytes, struct engine_control *control, 
 		reader.pieces[i].reader = &reader;
 		reader.pieces[i].bytes = reader.memory + (size_t) i * PIECE_BYTES;
 	}
+	engine_disks_enter(&reader.disks, control->disks, fd, -1);
 	if (r == 0)
 		r = reader_loop(&reader, look, context);
+	engine_disks_leave(&reader.disks);
 	if (reader.fd >= 0 && !reader.direct)
 		(void) posix_fadvise(reader.fd, 0, 0, POSIX_FADV_DONTNEED);
 	if (!reader.ring || ring_in_flight(reader.ring) == 0) { /* as in engine_ring.c */
@@ -318,8 +329,10 @@ int engine_punch(int fd, int scratch_fd, uint64_t bytes, bool dry_run,
 	if (r == 0)
 		r = run_end(&puncher);
 	*ret_zero_bytes = puncher.zero_bytes;
+	disks_flush_begin(control->disks);
 	if (r == 0 && !dry_run && fsync(fd) < 0)
 		r = -errno;
+	disks_flush_end(control->disks);
 	if (r == 0)
 		atomic_store(&control->done_bytes, bytes);
 	return r;

@@ -2,13 +2,16 @@
 /*
  * engine_ring.c - our own sparse copy.
  *
- * A window of slots, begun in the order of the file and finished in it:
+ * Slots, begun in the order of the file and finished in it:
  *
- *     copy_begin    the next piece of data, if the window and the rate allow   -> read
+ *     copy_begin    the next piece of data, if the window (window.h) and the rate allow -> read
  *     slot_read     all of it?                                                 -> write
  *     slot_written  all of it?
  *     copy_settle   from the oldest slot on: hashed, written -> done, free again
  *     copy_synced   the destination is durable up to where it was done before  -> checkpoint
+ *
+ * It is flushed now and then even if nobody wants a checkpoint: who else flushes the disk waits for
+ * what its cache holds of ours, too.
  *
  * Always holds: slots settled..begun are in use, and what lies before the oldest is done. Once
  * something failed nothing new is begun and what is in flight comes back.
@@ -28,8 +31,9 @@
 #include "vfs/space.h"
 
 enum {
-	SLOTS = 8,
-	SLOT_BYTES = 1 << 20,
+	SLOTS = 16,
+	SLOT_BYTES = WINDOW_BYTES_MAX / SLOTS,
+	SYNC_BYTES_BUFFERED = 32 << 20, /* what the page cache holds of ours at most */
 	RING_ENTRIES = 32, /* a slot has one operation in flight, and there is one flush */
 	TURN_MS_MAX = 100, /* then look whether to stop */
 	ZERO_BYTES = 1 << 16,
@@ -54,10 +58,12 @@ struct ring_copy {
 	struct engine_control *control;
 	struct ring *ring;
 	int source_fd, destination_fd;
-	bool direct;
+	bool direct, destination_direct;
 	struct slot slots[SLOTS];
 	uint8_t *memory;
+	struct engine_disks disks;
 	uint64_t begun, hashed, settled; /* counts of slots */
+	uint32_t flying_bytes;           /* begun and not written */
 	struct vfs_range data;           /* being read */
 	uint64_t scan_at;                /* look for data from here on */
 	bool scanned;                    /* there is no more */
@@ -102,6 +108,12 @@ static uint32_t slot_run(const struct slot *slot, uint32_t from, bool zeros)
 	return from;
 }
 
+static void slot_end(struct slot *slot)
+{
+	slot->written = true;
+	slot->copy->flying_bytes -= slot->count;
+}
+
 /* Whole blocks, also at the end of the file: its length is set in the end. */
 static void slot_write_go_on(struct slot *slot)
 {
@@ -110,10 +122,8 @@ static void slot_write_go_on(struct slot *slot)
 		slot->done = slot_run(slot, slot->done, true);
 		slot->write_to = slot_run(slot, slot->done, false);
 	}
-	if (slot->done == slot->count) {
-		slot->written = true;
-		return;
-	}
+	if (slot->done == slot->count)
+		return slot_end(slot);
 	slot->op.done = slot_written;
 	ring_pwrite(
 		slot->copy->ring, &slot->op, slot->copy->destination_fd, slot->bytes + slot->done,
@@ -146,7 +156,7 @@ static void slot_written(struct ring_op *op, int result)
 		return copy_failed(slot->copy, result < 0 ? result : -EIO);
 	if (slot->done < slot->count)
 		return slot_write_go_on(slot);
-	slot->written = true;
+	slot_end(slot);
 }
 
 /* ---- beginning ---- */
@@ -186,13 +196,17 @@ static bool copy_scan(struct ring_copy *copy)
 static bool copy_begin(struct ring_copy *copy)
 {
 	struct slot *slot = &copy->slots[copy->begun % SLOTS];
+	uint32_t window = engine_disks_window(&copy->disks);
 	uint64_t left;
 
 	copy->wait_ns = 0;
-	if (copy->begun - copy->settled == SLOTS || !copy_scan(copy))
+	if (copy->begun - copy->settled == SLOTS || copy->flying_bytes >= window ||
+	    !copy_scan(copy))
 		return false;
 	left = copy->data.to - copy->data.from;
-	slot->count = left < SLOT_BYTES ? (uint32_t) left : SLOT_BYTES;
+	slot->count = window < SLOT_BYTES ? window : SLOT_BYTES;
+	if (left < slot->count)
+		slot->count = (uint32_t) left;
 	copy->wait_ns = engine_pace_ns(copy->control, slot->count);
 	if (copy->wait_ns > 0)
 		return false;
@@ -200,6 +214,7 @@ static bool copy_begin(struct ring_copy *copy)
 	slot->done = 0;
 	slot->read = slot->written = false;
 	copy->data.from += slot->count;
+	copy->flying_bytes += slot->count;
 	copy->begun++;
 	slot_read_go_on(slot);
 	return true;
@@ -249,15 +264,22 @@ static void copy_settle(struct ring_copy *copy)
 	}
 }
 
+static bool is_time_to_sync(const struct ring_copy *copy, uint64_t done, uint64_t now_ns)
+{
+	if (copy->sync_op.in_flight || copy->error < 0 || done == copy->sync_bytes)
+		return false;
+	return now_ns - copy->synced_ns >= (uint64_t) ENGINE_CHECKPOINT_MS * NS_PER_MS ||
+	       (!copy->destination_direct && done - copy->sync_bytes >= SYNC_BYTES_BUFFERED);
+}
+
 static void copy_sync(struct ring_copy *copy)
 {
 	uint64_t done = atomic_load(&copy->control->done_bytes);
 	uint64_t now_ns = engine_now_ns();
 
-	if (!copy->control->checkpoint || copy->sync_op.in_flight || copy->error < 0 ||
-	    done == copy->sync_bytes ||
-	    now_ns - copy->synced_ns < (uint64_t) ENGINE_CHECKPOINT_MS * NS_PER_MS)
+	if (!is_time_to_sync(copy, done, now_ns))
 		return;
+	disks_flush_begin(copy->disks.disks);
 	copy->sync_bytes = done;
 	copy->synced_ns = now_ns;
 	copy->sync_op.done = copy_synced;
@@ -268,8 +290,9 @@ static void copy_synced(struct ring_op *op, int result)
 {
 	struct ring_copy *copy = container_of(op, struct ring_copy, sync_op);
 
-	if (result == 0)
+	if (result == 0 && copy->control->checkpoint)
 		result = copy->control->checkpoint(copy->control->context, copy->sync_bytes);
+	disks_flush_end(copy->disks.disks);
 	if (result < 0)
 		copy_failed(copy, result);
 }
@@ -320,13 +343,12 @@ static int copy_finish_hash(struct ring_copy *copy, uint8_t ret_checksum[ENGINE_
 static int copy_open(struct ring_copy *copy)
 {
 	const char *hint;
-	bool direct;
 	int r;
 
 	r = engine_open_direct(copy->args->source_fd, O_RDONLY, &copy->source_fd, &copy->direct);
 	if (r == 0)
 		r = engine_open_direct(copy->args->destination_fd, O_RDWR, &copy->destination_fd,
-		                       &direct);
+		                       &copy->destination_direct);
 	if (r == 0)
 		r = ring_open(RING_ENTRIES, &copy->ring, &hint);
 	if (r < 0)
@@ -341,6 +363,8 @@ static int copy_open(struct ring_copy *copy)
 		copy->slots[i].copy = copy;
 		copy->slots[i].bytes = copy->memory + (size_t) i * SLOT_BYTES;
 	}
+	engine_disks_enter(&copy->disks, copy->control->disks, copy->source_fd,
+	                   copy->destination_fd);
 	copy->hash = copy->args->checksum ? XXH3_createState() : NULL;
 	if (copy->args->checksum && !copy->hash)
 		return -ENOMEM;
@@ -354,6 +378,9 @@ static void copy_close(struct ring_copy *copy)
 	/* What was read past the cache left no trace; what went through it shall not stay. */
 	if (copy->source_fd >= 0 && !copy->direct)
 		(void) posix_fadvise(copy->source_fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (copy->sync_op.in_flight)
+		disks_flush_end(copy->disks.disks);
+	engine_disks_leave(&copy->disks);
 	/* If the ring itself failed the kernel may still write to the slots: left alone. */
 	if (!copy->ring || ring_in_flight(copy->ring) == 0) {
 		ring_close(copy->ring);

@@ -68,31 +68,17 @@ static void job_copy(const struct job *job, struct job_record *ret_record)
 int job_save(struct job *job)
 {
 	AUTO(free_ptr) struct job_record *copy = malloc(sizeof *copy);
+	int r;
 
 	if (!copy)
 		return -ENOMEM;
 	job_lock(job);
 	job_copy(job, copy);
 	job_unlock(job);
-	return journal_write(&job->jobs->journal, copy);
-}
-
-void job_engine(struct job *job, const char *engine)
-{
-	job_lock(job);
-	snprintf(job->record.engine, sizeof job->record.engine, "%s", engine);
-	job_unlock(job);
-}
-
-void job_note_failure(struct job *job, const char *step, int error)
-{
-	job_lock(job);
-	if (job->record.status == OFFLOAD_OK) {
-		job->record.status = offload_status_of(error);
-		snprintf(job->record.text, sizeof job->record.text, "%s: %s", step,
-		         offload_error_text(error));
-	}
-	job_unlock(job);
+	disks_flush_begin(&job->jobs->disks);
+	r = journal_write(&job->jobs->journal, copy);
+	disks_flush_end(&job->jobs->disks);
+	return r;
 }
 
 /* ---- the table, under the lock ---- */
@@ -115,7 +101,11 @@ static struct job *job_new(struct jobs *jobs, const struct job_record *record)
 	if (!job)
 		return NULL;
 	/* Of an earlier process's job nothing better is known than that it may have begun. */
-	*job = (struct job){ .jobs = jobs, .record = *record, .control.rate = &jobs->rate };
+	*job = (struct job){
+		.jobs = jobs,
+		.record = *record,
+		.control = { .rate = &jobs->rate, .disks = &jobs->disks },
+	};
 	job->touched = record->phase != JOB_ACCEPTED;
 	atomic_store(&job->control.cancel, record->cancel);
 	list_node_init(&job->node);
@@ -204,13 +194,17 @@ static void job_finish(struct job *job)
 	struct jobs *jobs = job->jobs;
 	struct job_record ended;
 	uint64_t one = 1;
+	bool noted;
 	int r;
 
 	job_lock(job);
 	job_copy(job, &ended);
 	job_unlock(job);
 	job_end(&ended, ended.status, jobs_now_ms());
-	if (!job_note_end(job, &ended, &r))
+	disks_flush_begin(&jobs->disks);
+	noted = job_note_end(job, &ended, &r);
+	disks_flush_end(&jobs->disks);
+	if (!noted)
 		return; /* its end is found again after the next start */
 	job_lock(job);
 	job->record = ended;
@@ -547,6 +541,7 @@ int jobs_open(struct vfs *vfs, const struct jobs_settings *settings, struct jobs
 	jobs->settings = *settings;
 	jobs->rate.rate.bytes_per_s = settings->copy_rate;
 	pthread_mutex_init(&jobs->rate.lock, NULL);
+	disks_init(&jobs->disks);
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->quick.more, NULL);
 	pthread_cond_init(&jobs->slow.more, NULL);
@@ -595,6 +590,7 @@ struct jobs *jobs_close(struct jobs *jobs)
 	pthread_cond_destroy(&jobs->slow.more);
 	pthread_mutex_destroy(&jobs->lock);
 	pthread_mutex_destroy(&jobs->rate.lock);
+	disks_done(&jobs->disks);
 	free(jobs);
 	return NULL;
 }

@@ -33,6 +33,7 @@ struct jobs {
 	struct jobs_settings settings;
 	struct journal journal;
 	struct engine_rate rate;
+	struct disks disks;
 	int event_fd;
 	pthread_mutex_t lock;
 	struct list_node all;
@@ -54,12 +55,6 @@ bool job_is_only_stopped(struct job *job);
 /* Write the record down, as it is now. */
 int job_save(struct job *job);
 
-/* Which engine, seen by callers from now on. */
-void job_engine(struct job *job, const char *engine);
-
-/* Note why it fails, unless that was noted before. */
-void job_note_failure(struct job *job, const char *step, int error);
-
 /**
  * run_clone() and the like - do a job, or the rest of it
  * @slow: may copy
@@ -72,6 +67,16 @@ typedef int run_fn(struct job *job, bool slow, const char **ret_step);
 run_fn run_clone, run_reserve, run_checksum, run_punch;
 
 /* run_common.c */
+
+/* Which engine, seen by callers from now on. */
+void job_engine(struct job *job, const char *engine);
+
+/* Note why it fails, unless that was noted before. */
+void job_note_failure(struct job *job, const char *step, int error);
+
+/* fsync(2), known to be ours (disks.h). */
+int run_flush(struct job *job, int fd);
+
 struct stat;
 uint64_t run_ctime_ns(const struct stat *stat);
 

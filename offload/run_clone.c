@@ -153,8 +153,9 @@ static int verify(struct clone *clone)
 	int r = 0;
 
 	clone->step = "verifying";
-	if (fdatasync(clone->to_fd) < 0)
-		return -errno;
+	r = run_flush(clone->job, clone->to_fd);
+	if (r < 0)
+		return r;
 	control->checkpoint = NULL;
 	if (clone->record->has_checksum)
 		memcpy(source, clone->record->checksum, sizeof source);
@@ -212,7 +213,7 @@ static int find_placed(struct clone *clone)
 	handle = vfs_file_handle(found);
 	if (handle->count != noted->count || memcmp(handle->bytes, noted->bytes, noted->count) != 0)
 		return -EEXIST;
-	return fsync(vfs_file_fd(clone->dir)) < 0 ? -errno : 0;
+	return run_flush(clone->job, vfs_file_fd(clone->dir));
 }
 
 static int fill_new(struct clone *clone)
@@ -250,7 +251,7 @@ static int dress(struct clone *clone)
 	if (fchmod(clone->to_fd, is_root ? mode : mode & ~(mode_t) SET_ID_BITS) < 0)
 		return -errno;
 	clone->step = "flushing the destination";
-	return fsync(clone->to_fd) < 0 ? -errno : 0;
+	return run_flush(clone->job, clone->to_fd);
 }
 
 static int place(struct clone *clone)
@@ -273,9 +274,7 @@ static int place(struct clone *clone)
 		                     clone->record->destination.name);
 		vfs_identity_server();
 	}
-	if (r == 0 && fsync(vfs_file_fd(clone->dir)) < 0)
-		r = -errno;
-	return r;
+	return r < 0 ? r : run_flush(clone->job, vfs_file_fd(clone->dir));
 }
 
 static int open_dir(struct clone *clone)
@@ -353,7 +352,7 @@ static int empty(struct clone *clone)
 		return -errno;
 	if (clone->record->thick && former > 0 && fallocate(clone->to_fd, 0, 0, former) < 0)
 		return -errno;
-	return fsync(clone->to_fd) < 0 ? -errno : 0;
+	return run_flush(clone->job, clone->to_fd);
 }
 
 /* The failure stays the one that was noted, whatever happens here. */
@@ -461,8 +460,11 @@ static int settle(struct clone *clone)
 	clone->step = "flushing the destination";
 	if (clone->record->cred.uid != 0)
 		(void) vfs_drop_set_id(clone->destination);
-	if (fsync(clone->to_fd) < 0 || fstat(clone->to_fd, &stat) < 0)
-		return -errno;
+	r = run_flush(clone->job, clone->to_fd);
+	if (r == 0 && fstat(clone->to_fd, &stat) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
 	if (stat.st_nlink == 0)
 		return -OFFLOAD_EGONE;
 	/* Nobody may look at what an export holds that has been taken away. */

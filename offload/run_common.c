@@ -21,6 +21,34 @@ enum {
 	LOCK_NAME_BYTES = 32,
 };
 
+void job_engine(struct job *job, const char *engine)
+{
+	job_lock(job);
+	snprintf(job->record.engine, sizeof job->record.engine, "%s", engine);
+	job_unlock(job);
+}
+
+void job_note_failure(struct job *job, const char *step, int error)
+{
+	job_lock(job);
+	if (job->record.status == OFFLOAD_OK) {
+		job->record.status = offload_status_of(error);
+		snprintf(job->record.text, sizeof job->record.text, "%s: %s", step,
+		         offload_error_text(error));
+	}
+	job_unlock(job);
+}
+
+int run_flush(struct job *job, int fd)
+{
+	int r;
+
+	disks_flush_begin(&job->jobs->disks);
+	r = fsync(fd) < 0 ? -errno : 0;
+	disks_flush_end(&job->jobs->disks);
+	return r;
+}
+
 uint64_t run_ctime_ns(const struct stat *stat)
 {
 	return (uint64_t) stat->st_ctim.tv_sec * 1000000000u + (uint64_t) stat->st_ctim.tv_nsec;
@@ -211,7 +239,9 @@ int run_punch(struct job *job, bool slow, const char **ret_step)
 	*ret_step = "punching";
 	if (!dry_run)
 		scratch_fd = punch_scratch(file);
-	r = fsync(vfs_file_fd(file)) < 0 || fstat(vfs_file_fd(file), &before) < 0 ? -errno : 0;
+	r = run_flush(job, vfs_file_fd(file));
+	if (r == 0 && fstat(vfs_file_fd(file), &before) < 0)
+		r = -errno;
 	if (r == 0)
 		r = engine_punch(vfs_file_fd(file), scratch_fd, (uint64_t) before.st_size, dry_run,
 		                 &job->control, &zero_bytes);

@@ -2,14 +2,15 @@
 /*
  * fairbench - how long a heartbeat and a lock file's refresh wait, quiet and beside bulk writes.
  *
- * Three probes, each a connection and a thread of its own that makes one call every PERIOD_MS:
+ * Probes, each a connection and a thread of its own that makes one call every PERIOD_MS:
  *
  *     heartbeat   GETATTR of the export's root
  *     lock        84 bytes FILE_SYNC to a small file, as ESXi refreshes its locks
- *     same file   the same into a file that bulk writes go to
+ *     read        4 KiB anywhere in a file; from the disk, if the caller saw to it that it is cold
+ *     same file   as the lock, into a file that bulk writes go to
  *
- * They run alone for a while and then beside load_run()'s connections; the output is one JSON
- * object.
+ * They run alone for a while and then beside load_run()'s connections; with --op none only alone,
+ * beside whatever the caller does. The output is one JSON object.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -25,6 +26,8 @@
 enum {
 	PERIOD_MS = 10,
 	LOCK_BYTES = 84, /* a multiple of four: no padding follows */
+	READ_BYTES = 4096,
+	READ_FILE_BYTES = 512 << 20,
 	FILE_BYTES = 64 << 20,
 	DEPTH = 4,
 	BLOCK_BYTES = 1 << 20,
@@ -37,9 +40,16 @@ enum {
 	OVER,
 };
 
+enum probe_call {
+	PROBE_GETATTR,
+	PROBE_WRITE,
+	PROBE_READ,
+};
+
 struct probe {
 	const char *name;
-	uint32_t write_bytes; /* 0: GETATTR */
+	enum probe_call call;
+	uint64_t random; /* where PROBE_READ reads */
 	struct nfs_handle file;
 	pthread_t thread;
 	struct client *client;
@@ -49,28 +59,55 @@ struct probe {
 
 static atomic_int phase;
 
-static const char *probe_once(struct probe *probe)
+static const char *probe_getattr(struct probe *probe)
+{
+	struct client *client = probe->client;
+	size_t used = nfs_call_getattr(client->call, client->xid, &probe->file);
+	struct wire_in in = client_transact(client, used, NULL, 0);
+
+	return nfs_reply_getattr(&in);
+}
+
+static const char *probe_write(struct probe *probe)
 {
 	static const uint8_t lock[LOCK_BYTES] = "locked";
 	struct client *client = probe->client;
+	size_t used = nfs_call_write(client->call, client->xid, &probe->file, 0, LOCK_BYTES,
+	                             NFS_FILE_SYNC);
+	struct wire_in in = client_transact(client, used, lock, LOCK_BYTES);
 	uint32_t count, committed;
-	struct wire_in in;
-	const char *fault;
-	size_t used;
+	const char *fault = nfs_reply_write(&in, &count, &committed);
 
-	client->xid++;
-	if (!probe->write_bytes) {
-		used = nfs_call_getattr(client->call, client->xid, &probe->file);
-		in = client_transact(client, used, NULL, 0);
-		return nfs_reply_getattr(&in);
-	}
-	used = nfs_call_write(client->call, client->xid, &probe->file, 0, probe->write_bytes,
-	                      NFS_FILE_SYNC);
-	in = client_transact(client, used, lock, probe->write_bytes);
-	fault = nfs_reply_write(&in, &count, &committed);
-	if (!fault && (count != probe->write_bytes || committed != NFS_FILE_SYNC))
+	if (!fault && (count != LOCK_BYTES || committed != NFS_FILE_SYNC))
 		fault = "a lock file's WRITE was not carried out as asked";
 	return fault;
+}
+
+static const char *probe_read(struct probe *probe)
+{
+	struct client *client = probe->client;
+	uint64_t offset = random_next(&probe->random) % (READ_FILE_BYTES / READ_BYTES) * READ_BYTES;
+	size_t used = nfs_call_read(client->call, client->xid, &probe->file, offset, READ_BYTES);
+	struct wire_in in = client_transact(client, used, NULL, 0);
+	const uint8_t *data;
+	uint32_t count;
+	const char *fault = nfs_reply_read(&in, &count, &data);
+
+	return fault || count == READ_BYTES ? fault : "READ gave another count than was asked for";
+}
+
+static const char *probe_once(struct probe *probe)
+{
+	probe->client->xid++;
+	switch (probe->call) {
+	case PROBE_GETATTR:
+		return probe_getattr(probe);
+	case PROBE_WRITE:
+		return probe_write(probe);
+	case PROBE_READ:
+		return probe_read(probe);
+	}
+	return "no such probe";
 }
 
 static void *probe_run(void *arg)
@@ -111,7 +148,7 @@ static void print_phase(const struct probe *probe, int number)
 static void usage(void)
 {
 	fputs("usage: fairbench --server ADDRESS --export PATH [--port N] [--mount-port N]\n"
-	      "                 [--op sync|write] [--seconds S]\n",
+	      "                 [--op sync|write|none] [--seconds S]\n",
 	      stderr);
 	exit(2);
 }
@@ -131,7 +168,9 @@ static void parse(int argc, char **argv, struct load_options *load)
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 's')
+		if (option == 'o' && strcmp(optarg, "none") == 0)
+			load->connections = 0;
+		else if (option == 's')
 			target->address = optarg;
 		else if (option == 'e')
 			target->export = optarg;
@@ -156,8 +195,12 @@ static void parse(int argc, char **argv, struct load_options *load)
 static void print_results(const struct load_options *load, const struct measurement *result,
                           const struct probe *probes, unsigned count)
 {
-	printf("{\"op\": \"%s\", \"bytes_per_s\": %.0f", load->kind == LOAD_SYNC ? "sync" : "write",
-	       (double) result->bytes / result->seconds);
+	const char *op = load->connections == 0    ? "none"
+	                 : load->kind == LOAD_SYNC ? "sync"
+	                                           : "write";
+
+	printf("{\"op\": \"%s\", \"bytes_per_s\": %.0f", op,
+	       load->connections ? (double) result->bytes / result->seconds : 0.0);
 	for (unsigned i = 0; i < count; i++) {
 		printf(", \"%s\": {\"quiet\": ", probes[i].name);
 		print_phase(&probes[i], QUIET);
@@ -168,16 +211,43 @@ static void print_results(const struct load_options *load, const struct measurem
 	puts("}");
 }
 
+static void probes_prepare(struct probe *probes, const struct load_options *load)
+{
+	struct file *lock = files_prepare(&load->target, ".lck-fair", 1, BLOCK_BYTES, BLOCK_BYTES,
+	                                  false);
+	struct file *read = files_prepare(&load->target, "fair-read", 1, READ_FILE_BYTES,
+	                                  BLOCK_BYTES, false);
+
+	probes[0].file = client_mount(&load->target);
+	probes[1].file = lock->handle;
+	probes[2].file = read->handle;
+	probes[2].random = random_seed(1);
+	if (load->connections > 0)
+		probes[3].file = load->files[0].handle;
+	files_free(lock, 1);
+	files_free(read, 1);
+}
+
+/* Quiet, then loaded. */
+static void run_phases(const struct load_options *load, struct measurement *result)
+{
+	sleep_s(load->seconds);
+	if (load->connections > 0) {
+		atomic_store(&phase, LOADED);
+		load_run(load, result);
+	}
+	atomic_store(&phase, OVER);
+}
+
 int main(int argc, char **argv)
 {
 	static struct probe probes[] = {
-		{ .name = "heartbeat" },
-		{ .name = "lock", .write_bytes = LOCK_BYTES },
-		{ .name = "same file", .write_bytes = LOCK_BYTES },
+		{ .name = "heartbeat", .call = PROBE_GETATTR },
+		{ .name = "lock", .call = PROBE_WRITE },
+		{ .name = "read", .call = PROBE_READ },
+		{ .name = "same file", .call = PROBE_WRITE }, /* of the load's: last */
 	};
-	enum {
-		PROBES = sizeof probes / sizeof probes[0]
-	};
+	unsigned probe_count = sizeof probes / sizeof probes[0];
 	struct load_options load = {
 		.target = { .nfs_port = 2049 },
 		.kind = LOAD_SYNC,
@@ -192,28 +262,21 @@ int main(int argc, char **argv)
 		.file_count = CONNECTIONS,
 	};
 	static struct measurement result;
-	struct file *lock;
 
 	parse(argc, argv, &load);
-	load.files = files_prepare(&load.target, "fair", load.file_count, FILE_BYTES, BLOCK_BYTES,
-	                           false);
-	lock = files_prepare(&load.target, ".lck-fair", 1, BLOCK_BYTES, BLOCK_BYTES, false);
-	probes[0].file = client_mount(&load.target);
-	probes[1].file = lock->handle;
-	probes[2].file = load.files[0].handle;
-	for (unsigned i = 0; i < PROBES; i++) {
+	load.files = files_prepare(&load.target, "fair", load.connections ? load.file_count : 0,
+	                           FILE_BYTES, BLOCK_BYTES, false);
+	probes_prepare(probes, &load);
+	probe_count -= load.connections == 0;
+	for (unsigned i = 0; i < probe_count; i++) {
 		probes[i].client = client_new(&load.target, load.target.nfs_port);
 		if (pthread_create(&probes[i].thread, NULL, probe_run, &probes[i]) != 0)
 			die("a thread could not be started");
 	}
-	sleep_s(load.seconds);
-	atomic_store(&phase, LOADED);
-	load_run(&load, &result);
-	atomic_store(&phase, OVER);
-	for (unsigned i = 0; i < PROBES; i++)
+	run_phases(&load, &result);
+	for (unsigned i = 0; i < probe_count; i++)
 		pthread_join(probes[i].thread, NULL);
-	print_results(&load, &result, probes, PROBES);
-	files_free(load.files, load.file_count);
-	files_free(lock, 1);
-	return result.calls == 0;
+	print_results(&load, &result, probes, probe_count);
+	files_free(load.files, load.connections ? load.file_count : 0);
+	return load.connections > 0 && result.calls == 0;
 }
