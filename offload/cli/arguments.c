@@ -27,6 +27,8 @@ static const struct option options[] = {
 	{ "check", no_argument, NULL, ARGUMENT_CHECK },
 	{ "warn-space", required_argument, NULL, ARGUMENT_WARN_SPACE },
 	{ "crit-space", required_argument, NULL, ARGUMENT_CRIT_SPACE },
+	{ "once", no_argument, NULL, ARGUMENT_ONCE },
+	{ "batch", required_argument, NULL, ARGUMENT_BATCH },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -88,6 +90,9 @@ static int take_value(const struct option *option, struct arguments *arguments, 
 	case ARGUMENT_TIMEOUT:
 		r = parse_number(option->name, ARGUMENTS_TIMEOUT_MAX_S, &arguments->timeout_s,
 		                 reterr_why);
+		break;
+	case ARGUMENT_BATCH:
+		r = parse_number(option->name, ARGUMENTS_BATCH_MAX, &arguments->batch, reterr_why);
 		break;
 	case ARGUMENT_SOCKET:
 		arguments->socket = optarg;

@@ -15,6 +15,7 @@ enum {
 	ARGUMENTS_PORT_DEFAULT = 2049,
 	ARGUMENTS_TIMEOUT_DEFAULT_S = 300,
 	ARGUMENTS_TIMEOUT_MAX_S = 7 * 86400,
+	ARGUMENTS_BATCH_MAX = 10000,
 	ARGUMENTS_WARN_SPACE_DEFAULT_PERCENT = 10,
 	ARGUMENTS_CRIT_SPACE_DEFAULT_PERCENT = 3,
 };
@@ -35,6 +36,8 @@ enum argument {
 	ARGUMENT_CHECK = 1 << 12,
 	ARGUMENT_WARN_SPACE = 1 << 13,
 	ARGUMENT_CRIT_SPACE = 1 << 14,
+	ARGUMENT_ONCE = 1 << 15,
+	ARGUMENT_BATCH = 1 << 16,
 
 	ARGUMENT_COMMON = ARGUMENT_PORT | ARGUMENT_SOCKET | ARGUMENT_JSON | ARGUMENT_TIMEOUT,
 	ARGUMENT_SPACE = ARGUMENT_WARN_SPACE | ARGUMENT_CRIT_SPACE,
@@ -47,6 +50,7 @@ struct arguments {
 	uint16_t port;
 	const char *socket, *status_socket;
 	unsigned timeout_s;
+	unsigned batch; /* how many */
 	unsigned warn_space_percent, crit_space_percent;
 	const char *words[ARGUMENTS_WORDS_MAX];
 	int word_count;

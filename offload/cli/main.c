@@ -21,6 +21,7 @@ static const struct command *const commands[] = {
 	&wait_command,
 	&cancel_command,
 	&status_command,
+	&top_command,
 	&clients_command,
 	&exports_command,
 	&check_config_command,

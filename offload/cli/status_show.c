@@ -93,7 +93,7 @@ static bool is_exports(const char *list)
 	return strcmp(list, "exports") == 0;
 }
 
-static const char *text_us(uint64_t us, char to[TEXT_SHORT_BYTES])
+const char *status_text_us(uint64_t us, char to[TEXT_SHORT_BYTES])
 {
 	if (us == 0)
 		snprintf(to, TEXT_SHORT_BYTES, "-");
@@ -121,8 +121,8 @@ static void show_row(FILE *to, const struct status_pair *pair, const char *list,
 	        status_rate(pair, before, row, "calls"),
 	        text_size(status_rate(pair, before, row, "read_bytes"), read),
 	        text_size(status_rate(pair, before, row, "written_bytes"), written),
-	        text_us(status_latency_us(before, row, PERMILLE_MEDIAN), median),
-	        text_us(status_latency_us(before, row, PERMILLE_SLOW), slow),
+	        status_text_us(status_latency_us(before, row, PERMILLE_MEDIAN), median),
+	        status_text_us(status_latency_us(before, row, PERMILLE_SLOW), slow),
 	        json_find_number(row, "errors"));
 	if (!is_exports(list))
 		fprintf(to, "%5" PRIu64 "  ", json_find_number(row, "connections"));
@@ -166,16 +166,22 @@ static void row_json(struct json *json, const struct status_pair *pair, const ch
 	json_end(json, '}');
 }
 
-void status_rows_json(FILE *to, const struct status_pair *pair, const char *list)
+void status_put_rows(struct json *json, const struct status_pair *pair, const char *list)
 {
 	const struct json_value *rows = json_find(pair->now, list);
+
+	json_begin(json, list, '[');
+	for (const struct json_value *row = rows ? rows->first : NULL; row; row = row->next)
+		row_json(json, pair, list, row);
+	json_end(json, ']');
+}
+
+void status_rows_json(FILE *to, const struct status_pair *pair, const char *list)
+{
 	struct json json = { to };
 
 	json_begin(&json, NULL, '{');
-	json_begin(&json, list, '[');
-	for (const struct json_value *row = rows ? rows->first : NULL; row; row = row->next)
-		row_json(&json, pair, list, row);
-	json_end(&json, ']');
+	status_put_rows(&json, pair, list);
 	json_end(&json, '}');
 	fputc('\n', to);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "offload/cli/json_read.h"
+#include "offload/cli/text.h"
 
 /* What was, what is, and how far they lie apart: rates are of the time between them. */
 struct status_pair {
@@ -30,6 +31,9 @@ uint64_t status_rate_of_all(const struct status_pair *pair, const char *key);
 uint64_t status_latency_us(const struct json_value *before, const struct json_value *now,
                            unsigned permille);
 
+/* "<128us", "<4ms", "-" for 0. */
+const char *status_text_us(uint64_t us, char to[TEXT_SHORT_BYTES]);
+
 /* The server itself: a screen's upper part. */
 void status_show_server(FILE *to, const struct status_pair *pair);
 
@@ -42,3 +46,4 @@ void status_show_rows(FILE *to, const struct status_pair *pair, const char *list
 /* The same as JSON: the document's rows, with calls_s, read_bytes_s, written_bytes_s, p50_us and
  * p99_us. */
 void status_rows_json(FILE *to, const struct status_pair *pair, const char *list);
+void status_put_rows(struct json *json, const struct status_pair *pair, const char *list);

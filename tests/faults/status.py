@@ -3,12 +3,18 @@
 """status.py NFSD PORT DIR - the status socket tells what clients did, call by call; slow readers
 and a flood there cost clients nothing and keep nobody else from it; it is root's alone, survives a
 reload and goes away with the server."""
+import fcntl
 import json
 import os
+import pty
+import select
+import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -186,6 +192,53 @@ def check_command(server, top):
     check(code == 0 and text.splitlines()[1].endswith(top), "lodestore exports lists them", text)
 
 
+def on_terminal(server, keys=b"", number=None):
+    """lodestore top on a terminal of its own, ended by keys or a signal: what it wrote, how it
+    ended, and whether the terminal is as it was."""
+    main, sub = pty.openpty()
+    fcntl.ioctl(sub, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    before, text = termios.tcgetattr(sub), b""
+    program = os.path.join(os.path.dirname(server.program), "..", "offload", "cli", "lodestore")
+    process = subprocess.Popen([program, "top", "--socket", "/nowhere", "--status-socket",
+                                server.status], stdin=sub, stdout=sub, stderr=sub,
+                               start_new_session=True)
+    end = time.monotonic() + 30
+    while b"CALLS/S" not in text and time.monotonic() < end:
+        text += os.read(main, 65536)
+    if number:
+        process.send_signal(number)
+    else:
+        os.write(main, keys)
+    while process.poll() is None and time.monotonic() < end:
+        if select.select([main], [], [], 0.1)[0]:
+            text += os.read(main, 65536)
+    while select.select([main], [], [], 0)[0]:
+        text += os.read(main, 65536)
+    same = termios.tcgetattr(sub) == before and text.rstrip().endswith(b"\x1b[?1049l")
+    os.close(main)
+    os.close(sub)
+    return text.decode(), process.returncode, same
+
+
+def check_top(server, top):
+    code, text, _ = command(server, "top", "--once", "--socket", "/nowhere")
+    check(code == 0 and "the offload service does not answer" in text and "\n%s" % top in text and
+          OTHER in text, "lodestore top --once is a screen as text", text)
+    code, text, _ = command(server, "top", "--json", "--batch", "2", "--socket", "/nowhere")
+    first, second = (json.loads(line)["top"] for line in text.splitlines())
+    check(second["at_ms"] - first["at_ms"] >= 900 and
+          find(first["clients"], address=OTHER)["calls"],
+          "--json is a line a second", text)
+    code, _, why = command(server, "top")
+    check(code == 2 and "--once" in why, "without a terminal it says what does without", why)
+    for keys, number, status in ((b"cq", None, 0), (b"", signal.SIGINT, 130),
+                                 (b"", signal.SIGTERM, -signal.SIGTERM),
+                                 (b"", signal.SIGABRT, -signal.SIGABRT)):
+        text, code, same = on_terminal(server, keys, number)
+        check(code == status and same, "the terminal is as it was after %s" % (number or keys),
+              "%s %s %r" % (code, same, text[-200:]))
+
+
 def check_health(server, top):
     code, text, _ = command(server, "status", "--check", "--socket", "/nowhere",
                             "--warn-space", "0", "--crit-space", "0")
@@ -233,6 +286,7 @@ def main():
     check_counts(server, top)
     check_refusals(server, top, closed)
     check_command(server, top)
+    check_top(server, top)
     check_health(server, top)
     check_unserved(server, lines, os.path.join(top, "gone"))
     root = server.mount(top).ok().fh
