@@ -59,12 +59,13 @@ struct export_rule {
 	struct export_address address;
 	unsigned prefix_bits; /* of 128: an IPv4 /24 is 96 + 24 */
 	struct export_options options;
+	size_t text_begin, text_end; /* where it stands in what was parsed: bytes */
 };
 
 struct export_spec {
 	char *path; /* absolute, no "." or ".." components, no trailing or doubled "/", or "/" */
 	const char *file;
-	unsigned line;
+	unsigned line, last_line; /* where it begins, and ends if it is continued */
 	struct export_rule *rules;
 	size_t rule_count;
 	uint32_t fsid; /* 0: none given */

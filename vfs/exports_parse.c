@@ -243,6 +243,7 @@ static void parse_defaults(struct exports_parser *parser, struct exports_line *l
 static void parse_host(struct exports_parser *parser, struct exports_line *line)
 {
 	struct export_rule rule;
+	const char *begin = parser->at;
 	char *options;
 	bool good;
 
@@ -260,6 +261,8 @@ static void parse_host(struct exports_parser *parser, struct exports_line *line)
 	check_trap(parser, line, options);
 	good = exports_host_parse(parser, parser->word, &rule);
 	rule.options = line->defaults;
+	rule.text_begin = (size_t) (begin - parser->begin);
+	rule.text_end = (size_t) (parser->at - parser->begin);
 	if (options)
 		exports_options_parse(parser, options, &rule.options, &line->spec);
 	if (good)
@@ -333,6 +336,7 @@ static void no_host_error(struct exports_parser *parser, const struct export_spe
 /* The whole line has been read: into the table with it. */
 static void finish_line(struct exports_parser *parser, struct exports_line *line)
 {
+	line->spec.last_line = parser->line;
 	parser->word_line = line->spec.line;
 	if (line->host_words == 0 && line->good_path)
 		no_host_error(parser, &line->spec);
@@ -415,7 +419,7 @@ int exports_parse(struct exports *exports, const char *file_name, const char *te
 	if (text_bytes == 0)
 		return 0;
 
-	parser.at = text;
+	parser.begin = parser.at = text;
 	parser.end = text + text_bytes;
 	if (text_bytes >= 3 && memcmp(text, byte_order_mark, 3) == 0)
 		parser.at += 3; /* from editors on Windows */

@@ -26,7 +26,7 @@ struct exports_parser {
 	exports_report_fn *report;
 	void *context;
 
-	const char *at, *end;
+	const char *begin, *at, *end;
 	unsigned line;      /* of @at */
 	unsigned word_line; /* of the word last read: for reports */
 	bool line_is_text;  /* if not, that was reported, and what follows from it is not */

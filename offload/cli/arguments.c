@@ -10,6 +10,7 @@
 
 #include "vfs/base/cleanup.h"
 #include "vfs/base/conf.h"
+#include "vfs/base/settings.h"
 
 static const struct option options[] = {
 	{ "port", required_argument, NULL, ARGUMENT_PORT },
@@ -29,6 +30,8 @@ static const struct option options[] = {
 	{ "crit-space", required_argument, NULL, ARGUMENT_CRIT_SPACE },
 	{ "once", no_argument, NULL, ARGUMENT_ONCE },
 	{ "batch", required_argument, NULL, ARGUMENT_BATCH },
+	{ "exports", required_argument, NULL, ARGUMENT_EXPORTS },
+	{ "no-reload", no_argument, NULL, ARGUMENT_NO_RELOAD },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -97,6 +100,9 @@ static int take_value(const struct option *option, struct arguments *arguments, 
 	case ARGUMENT_SOCKET:
 		arguments->socket = optarg;
 		break;
+	case ARGUMENT_EXPORTS:
+		arguments->exports = optarg;
+		break;
 	case ARGUMENT_STATUS_SOCKET:
 		arguments->status_socket = optarg;
 		break;
@@ -144,6 +150,7 @@ int arguments_parse(int argc, char **argv, unsigned takes, int words_min, int wo
 		.command = argv[0],
 		.port = ARGUMENTS_PORT_DEFAULT,
 		.socket = ARGUMENTS_SOCKET_DEFAULT,
+		.exports = SETTINGS_EXPORTS_FILE,
 		.status_socket = ARGUMENTS_STATUS_SOCKET_DEFAULT,
 		.timeout_s = ARGUMENTS_TIMEOUT_DEFAULT_S,
 		.warn_space_percent = ARGUMENTS_WARN_SPACE_DEFAULT_PERCENT,

@@ -10,7 +10,8 @@
 #define ARGUMENTS_STATUS_SOCKET_DEFAULT "/run/lodestore/nfsd.sock"
 
 enum {
-	ARGUMENTS_WORDS_MAX = 2,
+	ARGUMENTS_WORDS_MAX = 64,
+	ARGUMENTS_PLACES_MAX = 2, /* of a command that asks a server for work */
 	ARGUMENTS_WHY_BYTES = 512,
 	ARGUMENTS_PORT_DEFAULT = 2049,
 	ARGUMENTS_TIMEOUT_DEFAULT_S = 300,
@@ -38,6 +39,8 @@ enum argument {
 	ARGUMENT_CRIT_SPACE = 1 << 14,
 	ARGUMENT_ONCE = 1 << 15,
 	ARGUMENT_BATCH = 1 << 16,
+	ARGUMENT_EXPORTS = 1 << 17,
+	ARGUMENT_NO_RELOAD = 1 << 18,
 
 	ARGUMENT_COMMON = ARGUMENT_PORT | ARGUMENT_SOCKET | ARGUMENT_JSON | ARGUMENT_TIMEOUT,
 	ARGUMENT_SPACE = ARGUMENT_WARN_SPACE | ARGUMENT_CRIT_SPACE,
@@ -48,7 +51,7 @@ struct arguments {
 	const char *command;
 	unsigned given; /* enum argument */
 	uint16_t port;
-	const char *socket, *status_socket;
+	const char *socket, *status_socket, *exports;
 	unsigned timeout_s;
 	unsigned batch; /* how many */
 	unsigned warn_space_percent, crit_space_percent;

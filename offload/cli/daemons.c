@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "offload/cli/command.h"
+#include "offload/cli/daemons.h"
 #include "vfs/base/cleanup.h"
 
 #define NFSD "lodestore-nfsd"
@@ -80,26 +81,26 @@ static int systemctl(const char *verb, const char *option, const char *unit)
 {
 	char program[] = "systemctl", verb_copy[32], option_copy[32], unit_copy[64];
 	char *argv[] = { program, verb_copy, option_copy, unit_copy, NULL };
-	int r;
 
 	snprintf(verb_copy, sizeof verb_copy, "%s", verb);
 	snprintf(option_copy, sizeof option_copy, "%s", option);
 	snprintf(unit_copy, sizeof unit_copy, "%s", unit);
-	r = run_program(argv);
-	if (r < 0)
-		command_error("cannot run systemctl: %s", strerror(-r));
-	return r;
+	return run_program(argv);
 }
 
 /* Both programs read the exports, so both are told. */
-static int reload_units(void)
+static int reload_units(bool must_run)
 {
 	int running = 0, status = COMMAND_DONE, r;
 
 	for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
 		r = systemctl("is-active", "--quiet", units[i]);
-		if (r < 0)
+		if (r == -ENOENT && !must_run)
+			break;
+		if (r < 0) {
+			command_error("cannot run systemctl: %s", strerror(-r));
 			return COMMAND_FAILED;
+		}
 		if (r != 0)
 			continue;
 		running++;
@@ -110,20 +111,29 @@ static int reload_units(void)
 	}
 	if (running > 0)
 		return status;
+	if (!must_run) {
+		puts("No lodestore service runs here: it counts from its start");
+		return COMMAND_DONE;
+	}
 	command_error("no lodestore service runs here: systemctl status lodestore-nfsd. A server"
 	              " that was started by hand reads them again on kill -HUP PID");
 	return COMMAND_FAILED;
+}
+
+int daemons_reload(bool must_run)
+{
+	if (check_config(0, NULL) != COMMAND_DONE) {
+		command_error("nothing was reloaded; mend the mistakes above first");
+		return COMMAND_FAILED;
+	}
+	return reload_units(must_run);
 }
 
 static int run_reload(int argc, char **argv)
 {
 	if (argc > 1)
 		return command_misused("reload", "it takes no arguments");
-	if (check_config(0, NULL) != COMMAND_DONE) {
-		command_error("nothing was reloaded; mend the mistakes above first");
-		return COMMAND_FAILED;
-	}
-	return reload_units();
+	return daemons_reload(true);
 }
 
 static const char check_config_help[] =

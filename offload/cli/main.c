@@ -24,6 +24,7 @@ static const struct command *const commands[] = {
 	&top_command,
 	&clients_command,
 	&exports_command,
+	&export_command,
 	&check_config_command,
 	&reload_command,
 	&rehearse_command,
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 	} else {
 		status = command_run(command, argc - 1, argv + 1);
 	}
-	if (fflush(stdout) != 0 && status == COMMAND_DONE) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == COMMAND_DONE) {
 		command_error("cannot write the output");
 		status = COMMAND_FAILED;
 	}

@@ -15,14 +15,14 @@ struct session_words {
 	unsigned takes; /* enum argument */
 	int min, max;
 	/* enum place_kind: which kinds of place each word may be. */
-	unsigned places[ARGUMENTS_WORDS_MAX];
+	unsigned places[ARGUMENTS_PLACES_MAX];
 	bool second_is_size;
 };
 
 struct session {
 	struct arguments arguments;
-	struct place places[ARGUMENTS_WORDS_MAX]; /* kind 0: that word is not there, or a size */
-	char prefix[CLIENT_NAME_BYTES + 1];       /* what stands before paths: "nas:", or "" */
+	struct place places[ARGUMENTS_PLACES_MAX]; /* kind 0: that word is not there, or a size */
+	char prefix[CLIENT_NAME_BYTES + 1];        /* what stands before paths: "nas:", or "" */
 	struct client client;
 	uint64_t bytes;  /* the size that was given; 0: none was */
 	uint64_t job_id; /* 0: none yet */

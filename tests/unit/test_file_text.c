@@ -185,6 +185,29 @@ START_TEST(replacing_gives_the_new_bytes_and_leaves_nothing_else)
 }
 END_TEST
 
+START_TEST(rewriting_keeps_mode_and_link)
+{
+	char link[TEMP_PATH_BYTES], *text;
+	struct stat stat_of;
+	size_t count;
+
+	ck_assert_int_eq(file_text_rewrite(path, "new", 3), 0);
+	ck_assert_int_eq(stat(path, &stat_of), 0);
+	ck_assert_uint_eq(stat_of.st_mode & 07777, 0644);
+	ck_assert_int_eq(chmod(path, 0640), 0);
+	ck_assert_int_eq(symlink(path, temp_path(link, dir, "link")), 0);
+	ck_assert_int_eq(file_text_rewrite(link, "another", 7), 0);
+	ck_assert_int_eq(lstat(link, &stat_of), 0);
+	ck_assert(S_ISLNK(stat_of.st_mode));
+	ck_assert_int_eq(stat(path, &stat_of), 0);
+	ck_assert_uint_eq(stat_of.st_mode & 07777, 0640);
+	ck_assert_int_eq(file_text_read(path, &text, &count), 0);
+	ck_assert_str_eq(text, "another");
+	ck_assert_uint_eq(names_in_dir(), 2);
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("file_text");
@@ -200,6 +223,7 @@ int main(void)
 	tcase_add_test(tcase, a_directory_that_is_not_there_is_told);
 	tcase_add_test(tcase, a_temporary_that_a_crash_left_is_no_obstacle);
 	tcase_add_test(tcase, replacing_gives_the_new_bytes_and_leaves_nothing_else);
+	tcase_add_test(tcase, rewriting_keeps_mode_and_link);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }

@@ -65,7 +65,7 @@ static int write_durably(int fd, const void *bytes, size_t bytes_count)
 /* Written under another name and moved to its own by @place, so that nobody ever finds half of it.
  * The other name is a random one: what a crash has left must not be in the way. */
 static int write_and_place(const char *path, const void *bytes, size_t bytes_count,
-                           int (*place)(const char *from, const char *to))
+                           const struct stat *like, int (*place)(const char *from, const char *to))
 {
 	AUTO(free_ptr) char *temporary = NULL;
 	AUTO(close_fd) int fd = -EBADF;
@@ -76,7 +76,11 @@ static int write_and_place(const char *path, const void *bytes, size_t bytes_cou
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = write_durably(fd, bytes, bytes_count);
+	if (like &&
+	    (fchmod(fd, like->st_mode & 07777) < 0 || fchown(fd, like->st_uid, like->st_gid) < 0))
+		r = -errno;
+	else
+		r = write_durably(fd, bytes, bytes_count);
 	if (r == 0 && place(temporary, path) < 0)
 		r = -errno;
 	if (r < 0 || place == link)
@@ -86,10 +90,22 @@ static int write_and_place(const char *path, const void *bytes, size_t bytes_cou
 
 int file_text_create(const char *path, const void *bytes, size_t bytes_count)
 {
-	return write_and_place(path, bytes, bytes_count, link);
+	return write_and_place(path, bytes, bytes_count, NULL, link);
 }
 
 int file_text_replace(const char *path, const void *bytes, size_t bytes_count)
 {
-	return write_and_place(path, bytes, bytes_count, rename);
+	return write_and_place(path, bytes, bytes_count, NULL, rename);
+}
+
+int file_text_rewrite(const char *path, const void *bytes, size_t bytes_count)
+{
+	AUTO(free_ptr) char *real = realpath(path, NULL);
+	struct stat like = { .st_mode = 0644, .st_uid = geteuid(), .st_gid = getegid() };
+
+	if (!real && errno != ENOENT)
+		return -errno;
+	if (real && stat(real, &like) < 0)
+		return -errno;
+	return write_and_place(real ? real : path, bytes, bytes_count, &like, rename);
 }

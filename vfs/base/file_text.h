@@ -20,3 +20,7 @@ int file_text_create(const char *path, const void *bytes, size_t bytes_count);
 /* The same in the place of what was there, if anything: whoever looks finds the old bytes or the
  * new ones, also after a crash. On failure the old ones. */
 int file_text_replace(const char *path, const void *bytes, size_t bytes_count);
+
+/* The same for a file that others read, too: it keeps its owner and mode, and a symbolic link to it
+ * stays. A new one may be read by everybody. */
+int file_text_rewrite(const char *path, const void *bytes, size_t bytes_count);
