@@ -55,8 +55,7 @@ bool job_is_only_stopped(struct job *job)
 	return only;
 }
 
-/* The record with the engine's figures. Under the lock. */
-static void job_copy(const struct job *job, struct job_record *ret_record)
+void job_copy(const struct job *job, struct job_record *ret_record)
 {
 	*ret_record = job->record;
 	if (!job_is_live(&job->record))

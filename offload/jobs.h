@@ -65,6 +65,13 @@ int jobs_find(struct jobs *jobs, const struct job_file *file, unsigned kinds,
 /* The next one behind @after_id. -OFFLOAD_ENOJOB. */
 int jobs_next(struct jobs *jobs, uint64_t after_id, struct job_record *ret_record);
 
+/* How many wait and run; the oldest @max of them into @to. Returns how many those are. */
+struct jobs_live {
+	unsigned queued, running;
+};
+unsigned jobs_live(struct jobs *jobs, struct job_record *to, unsigned max,
+                   struct jobs_live *ret_live);
+
 /* Ask it to stop; one that has ended stays as it is. -OFFLOAD_ENOJOB. */
 int jobs_cancel(struct jobs *jobs, uint64_t id);
 

@@ -49,6 +49,9 @@ struct jobs {
 void job_lock(struct job *job);
 void job_unlock(struct job *job);
 
+/* The record with the engine's figures. Under the lock. */
+void job_copy(const struct job *job, struct job_record *ret_record);
+
 /* Its control says cancel, but only because the process ends. */
 bool job_is_only_stopped(struct job *job);
 

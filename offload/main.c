@@ -11,6 +11,8 @@
 
 #include "offload/config.h"
 #include "offload/service.h"
+#include "offload/status.h"
+#include "offload/target.h"
 #include "rpcgen/offload_text.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
@@ -26,6 +28,7 @@ struct offloadd {
 	const struct offload_config *config;
 	struct vfs *vfs;
 	struct jobs *jobs;
+	struct totals totals;
 };
 
 /* ---- exports ---- */
@@ -92,6 +95,8 @@ static void say_end(const struct job_record *record)
 
 static void job_told(void *context, const struct job_record *record)
 {
+	struct offloadd *offloadd = context;
+
 	if (record->state == OFFLOAD_STATE_QUEUED)
 		log_info("job %llu: %s of %s%s%s", (unsigned long long) record->id,
 		         offload_kind_name(record->kind), LOG_ESCAPED(record->source.shown),
@@ -99,6 +104,19 @@ static void job_told(void *context, const struct job_record *record)
 		         LOG_ESCAPED(record->destination.shown));
 	else
 		say_end(record);
+	if (!job_is_live(record))
+		totals_ended(&offloadd->totals, record);
+}
+
+static void say_refused(const struct service_refusal *refusal)
+{
+	const struct caller *caller = refusal->caller;
+	enum log_level level = caller->local ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
+	char text[EXPORT_ADDRESS_TEXT_BYTES];
+
+	log_at(level, "offload %s from %s is refused: %s%s%s", refusal->asked,
+	       caller->local ? "root here" : export_address_print(&caller->address, text),
+	       refusal->what, refusal->what[0] ? ": " : "", offload_error_text(refusal->error));
 }
 
 static void journal_bad(void *context, const char *path)
@@ -128,6 +146,7 @@ static int jobs_start(struct offloadd *offloadd)
 		.thick_share = config->thick == OFFLOAD_THICK_SHARE,
 		.told = job_told,
 		.bad = journal_bad,
+		.context = offloadd,
 	};
 	AUTO(free_ptr) char *dir = NULL;
 	int r;
@@ -149,6 +168,8 @@ static int service_start(struct offloadd *offloadd)
 		.socket_path = offloadd->config->socket,
 		.vfs = offloadd->vfs,
 		.jobs = offloadd->jobs,
+		.totals = &offloadd->totals,
+		.refused = say_refused,
 		.reload = reload,
 		.tick = tick,
 		.context = offloadd,
@@ -218,6 +239,7 @@ static int serve(void *context, int ready_fd)
 	sigset_t signals;
 	int r;
 
+	totals_init(&offloadd.totals);
 	process_prepare(&signals);
 	r = start(&offloadd);
 	if (r == 0) {

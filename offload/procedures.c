@@ -36,6 +36,7 @@ static void refuse_job(struct request *request, int error, const char *what)
 	char text[JOB_TEXT_BYTES];
 	offload_job_result result = { 0 };
 
+	service_refused(request, what, error);
 	answer_refusal(error, what, text, &result.status, &result.offload_job_result_u.text);
 	service_send(request, (xdrproc_t) xdr_offload_job_result, &result);
 }
@@ -76,6 +77,7 @@ static void serve_support(struct request *request)
 	r = target_resolve(request->settings->vfs, &request->caller, &request->args.file,
 	                   TARGET_LOOK, &target);
 	if (r < 0) {
+		service_refused(request, "", r);
 		answer_refusal(r, "", text, &result.status, &result.offload_support_result_u.text);
 	} else {
 		export = vfs_file_export(target.file ? target.file : target.dir);
@@ -120,8 +122,10 @@ static void serve_stat(struct request *request)
 {
 	int r = service_measure(request, &request->args.file, send_measured, NULL);
 
-	if (r < 0)
-		send_stat(request->connection, r, NULL);
+	if (r == 0)
+		return;
+	service_refused(request, "", r);
+	send_stat(request->connection, r, NULL);
 }
 
 /* ---- what begins a job ---- */
@@ -364,6 +368,28 @@ static void serve_jobs(struct request *request)
 	service_send(request, (xdrproc_t) xdr_offload_jobs_result, &result);
 }
 
+/* ---- for nfsd's metrics ---- */
+
+static void serve_totals(struct request *request)
+{
+	AUTO(free_ptr) struct job_record *records = calloc(OFFLOAD_JOBS_MAX, sizeof *records);
+	const struct service_settings *settings = request->settings;
+	offload_total rows[OFFLOAD_TOTALS_ROWS_MAX];
+	offload_job list[OFFLOAD_JOBS_MAX];
+	uint64_t now_ms = jobs_now_ms();
+	offload_totals answer = { .live.live_val = list };
+	struct jobs_live live;
+
+	answer.live.live_len = jobs_live(settings->jobs, records, records ? OFFLOAD_JOBS_MAX : 0,
+	                                 &live);
+	for (u_int i = 0; i < answer.live.live_len; i++)
+		answer_job(&records[i], now_ms, &list[i]);
+	answer.queued = live.queued;
+	answer.running = live.running;
+	totals_answer(settings->totals, rows, &answer);
+	service_send(request, (xdrproc_t) xdr_offload_totals, &answer);
+}
+
 const struct procedure procedures[PROCEDURES] = {
 	[OFFLOAD_NULL] = { "NULL", (xdrproc_t) xdr_nothing, serve_null },
 	[OFFLOAD_SUPPORT] = { "SUPPORT", (xdrproc_t) xdr_offload_file, serve_support },
@@ -377,4 +403,5 @@ const struct procedure procedures[PROCEDURES] = {
 	[OFFLOAD_CANCEL] = { "CANCEL", (xdrproc_t) xdr_offload_which, serve_cancel },
 	[OFFLOAD_WAIT] = { "WAIT", (xdrproc_t) xdr_offload_wait_args, serve_wait },
 	[OFFLOAD_RELAY_VAAI] = { "VAAI", (xdrproc_t) xdr_offload_vaai, serve_vaai, true },
+	[OFFLOAD_RELAY_TOTALS] = { "TOTALS", (xdrproc_t) xdr_nothing, serve_totals, true },
 };

@@ -62,6 +62,16 @@ void service_send(struct request *request, xdrproc_t encode, void *result)
 	(void) svc_sendreply(request->connection, encode, result);
 }
 
+void service_refused(const struct request *request, const char *what, int error)
+{
+	const struct service_settings *settings = request->settings;
+	const struct service_refusal refusal = { request->asked, what, error, &request->caller };
+
+	totals_refused(settings->totals, offload_status_of(error));
+	if (settings->refused)
+		settings->refused(&refusal);
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -283,6 +293,7 @@ static void serve(const struct procedure *procedure, SVCXPRT *connection, bool i
 	} else {
 		request->connection = connection;
 		request->settings = &service.settings;
+		request->asked = procedure->name;
 		caller_of(relayed.envelope, &request->caller);
 		procedure->serve(request);
 	}

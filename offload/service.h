@@ -10,11 +10,24 @@
 #include <signal.h>
 
 #include "offload/jobs.h"
+#include "offload/totals.h"
+
+struct caller;
+
+struct service_refusal {
+	const char *asked; /* what for, in a word: "CLONE" */
+	const char *what;  /* which part of it; "": all */
+	int error;
+	const struct caller *caller;
+};
 
 struct service_settings {
 	const char *socket_path;
 	struct vfs *vfs;
 	struct jobs *jobs;
+	struct totals *totals;
+	/* Told of each request that is refused: @what (or ""), and which error. NULL: nobody. */
+	void (*refused)(const struct service_refusal *refusal);
 	/* Between calls. @reload: SIGHUP came. */
 	void (*reload)(void *context);
 	void (*tick)(void *context); /* every SERVICE_TICK_MS */

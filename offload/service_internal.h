@@ -29,6 +29,7 @@ struct request {
 	SVCXPRT *connection;
 	const struct service_settings *settings;
 	struct caller caller;
+	const char *asked; /* what for, in a word */
 	union procedure_args args;
 	struct job_record record; /* of the job that is asked for, begun or answered with */
 };
@@ -41,7 +42,7 @@ struct procedure {
 };
 
 enum {
-	PROCEDURES = OFFLOAD_RELAY_VAAI + 1
+	PROCEDURES = OFFLOAD_RELAY_TOTALS + 1
 };
 extern const struct procedure procedures[PROCEDURES];
 
@@ -51,6 +52,9 @@ void serve_vaai(struct request *request);
 /* ---- service.c: answers ---- */
 
 void service_send(struct request *request, xdrproc_t encode, void *result);
+
+/* It is refused: counted and told. @what: which part of it, or "". */
+void service_refused(const struct request *request, const char *what, int error);
 
 /* An answer that waits for a job. */
 struct service_wait {

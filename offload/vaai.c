@@ -18,7 +18,6 @@
 #include "offload/status.h"
 #include "offload/vaai_status.h"
 #include "vfs/base/cleanup.h"
-#include "vfs/base/log.h"
 
 enum {
 	MOMENT_MS = 250,
@@ -52,11 +51,7 @@ static void send_status(SVCXPRT *connection, const struct vaai_call *call, nfsst
 static void refuse(const struct request *request, const struct vaai_call *call, int error,
                    const char *what)
 {
-	char text[EXPORT_ADDRESS_TEXT_BYTES];
-
-	log_warn("offload %s from %s is refused: %s%s%s", vaai_ask_name(call->ask),
-	         export_address_print(&request->caller.address, text), what, what[0] ? ": " : "",
-	         offload_error_text(error));
+	service_refused(request, what, error);
 	send_status(request->connection, call, vaai_status_of_error(error));
 }
 
@@ -319,6 +314,7 @@ void serve_vaai(struct request *request)
 	if (vaai_decode((const uint8_t *) args->offload_vaai_val, args->offload_vaai_len, &call) <
 	    0)
 		return svcerr_decode(request->connection);
+	request->asked = vaai_ask_name(call.ask);
 	if (call.refusal != NFS3_OK)
 		return send_status(request->connection, &call, call.refusal);
 	switch (call.ask) {
