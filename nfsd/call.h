@@ -46,6 +46,7 @@ struct call {
 	bool forget;   /* do not keep the reply: the client is told to try again */
 	bool failed;   /* the reply tells an error */
 	enum counters_refusal refusal;
+	nfsstat3 status;   /* of NFS's programs, when it tells an error */
 	uint64_t begun_ns; /* its last bytes came; of counters_now_ns() */
 	int result;        /* of the pool's work */
 

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd/http_rules.h"
+#include "nfsd/metrics.h"
 #include "rpcgen/vaai.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/conf.h"
 #include "vfs/base/log.h"
 #include "vfs/exports_load.h"
 
-#define STATUS_SOCKET "/run/lodestore/nfsd.sock"
+#define STATUS_SOCKET  "/run/lodestore/nfsd.sock"
+#define METRICS_LISTEN "127.0.0.1:9749"
 
 #define KEY(member) offsetof(struct config, member)
 
@@ -58,6 +61,10 @@ static const struct conf_key config_keys[] = {
 	  KEY(reply_cache_writes), 64, 1048576, 16384, NULL, NULL, "replies" },
 	{ "limits", "reply_cache_lifetime", CONF_NUMBER,
 	  KEY(reply_cache_lifetime_s), 1, 86400, 300, NULL, NULL, "seconds" },
+	{ "metrics", "listen", CONF_TEXT,
+	  KEY(metrics_listen), 0, 0, 0, METRICS_LISTEN, NULL, NULL },
+	{ "metrics", "clients", CONF_NUMBER,
+	  KEY(metrics_clients), 0, METRICS_CLIENTS_MAX, 100, NULL, NULL, "clients" },
 	{ "offload", "socket", CONF_TEXT,
 	  KEY(offload_socket), 0, 0, 0, "/run/lodestore/offload.sock", NULL, NULL },
 	{ "offload", "copy_jobs", CONF_NUMBER,
@@ -156,6 +163,20 @@ static int config_dialects(struct config *config)
 	return 0;
 }
 
+static int config_metrics(const struct config *config)
+{
+	union sockets_address address;
+
+	if (strcmp(config->metrics_listen, "none") == 0 ||
+	    http_listen_parse(config->metrics_listen, &address) == 0)
+		return 0;
+	log_always(LOG_LEVEL_ERROR,
+	           "'%s' is no valid value for 'listen' of [metrics]. Write an address and a port,"
+	           " for example " METRICS_LISTEN " or [::1]:9749, or none",
+	           config->metrics_listen);
+	return -EINVAL;
+}
+
 static int config_finish(void *values)
 {
 	struct config *config = values;
@@ -172,7 +193,8 @@ static int config_finish(void *values)
 		return -EINVAL;
 	}
 	log_level_set(level);
-	return config_dialects(config);
+	r = config_metrics(config);
+	return r < 0 ? r : config_dialects(config);
 }
 
 static void config_say(const char *message)

@@ -32,6 +32,10 @@ struct config {
 	uint64_t record_timeout_s, reply_timeout_s, idle_timeout_s;
 	uint64_t reply_cache_names, reply_cache_writes, reply_cache_lifetime_s;
 
+	/* [metrics] */
+	char *metrics_listen; /* ADDR:PORT, or "none" */
+	uint64_t metrics_clients;
+
 	/* [offload]: all but the socket is for lodestore-offloadd */
 	char *offload_socket;
 	uint64_t offload_copy_jobs, offload_copy_rate;

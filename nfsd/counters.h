@@ -14,7 +14,8 @@ struct call;
 struct worker;
 
 enum {
-	COUNTERS_PROCEDURES_MAX = 24
+	COUNTERS_PROCEDURES_MAX = 24,
+	COUNTERS_STATUSES = 32, /* NFS's errors, RFC 1813 section 2.6; the last: others */
 };
 
 enum counters_program {
@@ -44,12 +45,20 @@ enum counters_refusal {
 struct counters {
 	struct tally procedures[COUNTERS_PROGRAMS][COUNTERS_PROCEDURES_MAX];
 	uint64_t refusals[REFUSALS];
-	uint64_t delayed;           /* calls that an export's limits made wait */
-	struct tally_table clients; /* by address; users: connections */
-	struct tally_table exports; /* by id */
+	uint64_t statuses[COUNTERS_STATUSES]; /* of NFS's answers that tell an error */
+	uint64_t delayed;                     /* calls that an export's limits made wait */
+	struct tally_table clients;           /* by address; users: connections */
+	struct tally_table exports;           /* by id */
 };
 
 extern const char *const counters_refusal_names[REFUSALS];
+extern const char *const counters_program_names[COUNTERS_PROGRAMS];
+
+/* "" if there is no such procedure. */
+const char *counters_procedure_name(enum counters_program family, uint32_t procedure);
+
+/* "NFS3ERR_NOENT"; NULL: none is counted there. */
+const char *counters_status_name(unsigned place);
 
 /* The keys of the two tables. */
 void counters_client_key(const struct export_address *client, uint8_t key[TALLY_KEY_BYTES]);

@@ -345,6 +345,7 @@ void nfs3_failed(struct call *call, int error)
 
 	if (status == NFS3ERR_SERVERFAULT || status == NFS3ERR_IO)
 		log_error("%s failed: %s", call->proc->name, strerror(-error));
+	call->status = status;
 	call->forget = status == NFS3ERR_JUKEBOX;
 	xdr_put_u32(&call->out, status);
 	switch (call->proc->fail) {

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd/http.h"
 #include "nfsd/listen.h"
 #include "nfsd/mount3.h"
 #include "nfsd/mounts.h"
@@ -309,6 +310,7 @@ int server_start(struct server *server, const struct config *config)
 	if (r == 0) {
 		server_announce(server);
 		server->status = status_open(server, config->status_socket);
+		server->http = http_open(server);
 	}
 	return r;
 }
@@ -333,6 +335,7 @@ void server_stop(struct server *server)
 	if (server->registered)
 		rpcbind_unregister(server);
 	status_stop(server->status);
+	http_stop(server->http);
 	relay_stop(server->relay); /* what it has would keep the workers from ending */
 	for (unsigned i = 0; i < server->worker_count; i++)
 		worker_stop(server->workers[i], STOP_GRACE_MS);
@@ -343,6 +346,7 @@ void server_stop(struct server *server)
 	for (unsigned i = 0; i < server->worker_count; i++)
 		(void) worker_join(server->workers[i]);
 	server->status = status_close(server->status);
+	server->http = http_close(server->http);
 	server->worker_count = 0;
 	server->vfs = vfs_free(server->vfs);
 	server->replies = reply_cache_free(server->replies);

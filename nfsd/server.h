@@ -21,6 +21,7 @@ struct mounts;
 struct peers;
 struct rates;
 struct status;
+struct http;
 
 enum {
 	SERVER_WORKERS_MAX = 64
@@ -36,6 +37,7 @@ struct server {
 	struct rates *rates;   /* what was taken of the exports' limits */
 	struct relay *relay;   /* to the sidecar */
 	struct status *status; /* for who looks at it; NULL: nobody can */
+	struct http *http;     /* the same */
 	size_t exports_usable;
 	bool registered; /* with rpcbind */
 	const struct export_names *names;

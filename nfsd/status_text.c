@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nfsd/program.h"
 #include "nfsd/server.h"
 #include "nfsd/status.h"
 #include "vfs/base/json.h"
@@ -36,25 +35,6 @@ static void put_tally(struct json *json, const struct tally *tally)
 
 /* ---- procedures ---- */
 
-static const char *const program_names[COUNTERS_PROGRAMS] = {
-	[COUNTERS_NFS] = "nfs",
-	[COUNTERS_MOUNT] = "mount",
-	[COUNTERS_PORTMAP] = "portmap",
-	[COUNTERS_OFFLOAD] = "offload",
-};
-
-static const char *procedure_name(unsigned family, uint32_t procedure)
-{
-	for (size_t i = 0; programs[i]; i++) {
-		const struct program *program = programs[i];
-
-		if (counters_program_of(program->number) == family &&
-		    procedure < program->proc_count && program->procs[procedure].name)
-			return program->procs[procedure].name;
-	}
-	return "";
-}
-
 static void put_procedures(struct json *json, const struct summary *summary)
 {
 	json_begin(json, "procedures", '[');
@@ -63,8 +43,8 @@ static void put_procedures(struct json *json, const struct summary *summary)
 			if (summary->procedures[i][j].calls == 0)
 				continue;
 			json_begin(json, NULL, '{');
-			json_word(json, "program", program_names[i]);
-			json_word(json, "procedure", procedure_name(i, j));
+			json_word(json, "program", counters_program_names[i]);
+			json_word(json, "procedure", counters_procedure_name(i, j));
 			put_tally(json, &summary->procedures[i][j]);
 			json_end(json, '}');
 		}

@@ -140,6 +140,8 @@ static void add_copy(struct summary *summary, const struct copy *copy)
 			tally_add(&summary->procedures[i][j], &copy->counters.procedures[i][j]);
 	for (unsigned i = 0; i < REFUSALS; i++)
 		summary->refusals[i] += copy->counters.refusals[i];
+	for (unsigned i = 0; i < COUNTERS_STATUSES; i++)
+		summary->statuses[i] += copy->counters.statuses[i];
 	summary->delayed += copy->counters.delayed;
 	memcpy(summary->clients + summary->client_count, copy->clients,
 	       copy->client_count * sizeof *copy->clients);

@@ -83,6 +83,8 @@ START_TEST(without_a_word_the_presets_count)
 	ck_assert_ptr_null(config.listen);
 	ck_assert_str_eq(config.status_socket, "/run/lodestore/nfsd.sock");
 	ck_assert_str_eq(config.log_level, "info");
+	ck_assert_str_eq(config.metrics_listen, "127.0.0.1:9749");
+	ck_assert_uint_eq(config.metrics_clients, 100);
 	ck_assert_str_eq(config.settings.exports_file, "/etc/lodestore/exports");
 	ck_assert_str_eq(config.settings.state_dir, "/var/lib/lodestore");
 	ck_assert_uint_eq(config.settings.export_line_count, 0);
@@ -94,6 +96,7 @@ START_TEST(the_file_sets_what_it_names)
 {
 	put(conf_path, "[nfsd]\nport = 3049\nworkers = 3\nrpcbind = no\nlisten = 192.0.2.1,::1\n"
 	               "log_level = debug\npool_threads = 5\n"
+	               "[metrics]\nlisten = none\nclients = 0\n"
 	               "[limits]\nbuffer_bytes = 64M\nconnections = 10\nidle_timeout = 60\n");
 	ck_assert_int_eq(LOAD("--config", "@conf"), SETTINGS_RUN);
 	ck_assert_str_eq(said, "");
@@ -105,6 +108,8 @@ START_TEST(the_file_sets_what_it_names)
 	ck_assert_uint_eq(config.buffer_bytes, 64 << 20);
 	ck_assert_uint_eq(config.connections, 10);
 	ck_assert_uint_eq(config.idle_timeout_s, 60);
+	ck_assert_str_eq(config.metrics_listen, "none");
+	ck_assert_uint_eq(config.metrics_clients, 0);
 	ck_assert(log_enabled(LOG_LEVEL_DEBUG));
 }
 END_TEST
@@ -161,6 +166,9 @@ static const struct {
 	{ "[nfsd]\nprot = 1\n", { NULL }, "port" },
 	{ "[nfsd]\nworkers = many\n", { NULL }, "'many'" },
 	{ "[limits]\nbuffer_bytes = 1\n", { NULL }, "lodestore.conf:2: " },
+	{ "[metrics]\nlisten = 9749\n", { NULL }, "for example 127.0.0.1:9749" },
+	{ "[metrics]\nlisten = localhost:9749\n", { NULL }, "'localhost:9749'" },
+	{ "[metrics]\nclients = 1001\n", { NULL }, "lodestore.conf:2: " },
 	{ "[nsfd]\nport = 1\n", { NULL }, "nfsd" },
 	{ "port = 1\n", { NULL }, "lodestore.conf:1: " },
 	{ "[nfsd]\nport\n", { NULL }, "lodestore.conf:2: " },
