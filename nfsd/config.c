@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nfsd/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,12 +218,30 @@ static const struct settings_daemon config_daemon = {
 enum settings_outcome config_load(int argc, char **argv, struct config *config)
 {
 	memset(config, 0, sizeof *config);
+	config->argc = argc;
+	config->argv = argv;
 	return settings_load(&config_daemon, argc, argv, &config->settings, config);
 }
 
 void config_done(struct config *config)
 {
 	settings_done(&config_daemon, &config->settings, config);
+}
+
+int config_differences(const struct config *config,
+                       void (*tell)(void *context, const char *section, const char *key),
+                       void *context)
+{
+	struct config now;
+	bool good = config_load(config->argc, config->argv, &now) == SETTINGS_RUN;
+
+	static_assert(ARRAY_COUNT(config_keys) <= CONFIG_KEYS_MAX, "there is room for all of them");
+	for (size_t i = 0; good && i < ARRAY_COUNT(config_keys); i++)
+		if (!conf_equal(&config_keys[i], config, &now) &&
+		    config_keys[i].offset != KEY(log_level))
+			tell(context, config_keys[i].section, config_keys[i].name);
+	config_done(&now);
+	return good ? 0 : -EINVAL;
 }
 
 static void exports_report(void *context, enum exports_severity severity, const char *file,

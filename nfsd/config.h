@@ -13,7 +13,8 @@
 #include "vfs/exports.h"
 
 enum {
-	CONFIG_LISTEN_MAX = 16
+	CONFIG_LISTEN_MAX = 16,
+	CONFIG_KEYS_MAX = 64,
 };
 
 struct config {
@@ -45,11 +46,20 @@ struct config {
 	struct settings settings;
 	const char *listen_word, *port_word, *status_word;
 	bool no_rpcbind, check_only;
+	int argc;
+	char **argv;
 };
 
 /* Read the command line and the configuration file. */
 enum settings_outcome config_load(int argc, char **argv, struct config *config);
 void config_done(struct config *config);
+
+/* Read both again, and tell each setting that is another one than in @config and would count only
+ * after a restart; log_level counts at once. 0, or -EINVAL if the file has mistakes, which have been
+ * logged. */
+int config_differences(const struct config *config,
+                       void (*tell)(void *context, const char *section, const char *key),
+                       void *context);
 
 /* Read the exports of the file or of --export into @ret_exports; mistakes are logged with file and
  * line. 0 or a negative errno. */

@@ -22,6 +22,7 @@
 #include "nfsd/portmap.h"
 #include "nfsd/rates.h"
 #include "nfsd/relay.h"
+#include "nfsd/reload.h"
 #include "nfsd/server_run.h"
 #include "nfsd/status.h"
 #include "nfsd/worker.h"
@@ -166,10 +167,15 @@ static int exports_serve(struct server *server, struct exports *exports)
 
 int server_exports_load(struct server *server)
 {
+	struct reload_outcome *outcome;
 	struct exports exports;
 	int r = config_exports(server->config, &exports);
 
-	return r < 0 ? r : exports_serve(server, &exports);
+	outcome = reload_compare(server, r < 0 ? NULL : &exports);
+	if (r == 0)
+		r = exports_serve(server, &exports);
+	reload_end(server->reload, outcome, r == 0);
+	return r;
 }
 
 /* ---- starting ---- */
@@ -215,7 +221,9 @@ static int server_caches(struct server *server)
 	server->peers = peers_new((unsigned) config->connections,
 	                          (unsigned) config->connections_per_address);
 	server->rates = rates_new();
-	if (!server->replies || !server->mounts || !server->peers || !server->rates)
+	server->reload = reload_new();
+	if (!server->replies || !server->mounts || !server->peers || !server->rates ||
+	    !server->reload)
 		return -ENOMEM;
 	r = pool_open((unsigned) config->pool_threads, NULL, &server->pool);
 	if (r < 0)
@@ -353,4 +361,5 @@ void server_stop(struct server *server)
 	server->mounts = mounts_free(server->mounts);
 	server->peers = peers_free(server->peers);
 	server->rates = rates_free(server->rates);
+	server->reload = reload_free(server->reload);
 }

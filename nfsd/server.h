@@ -20,6 +20,7 @@ struct relay;
 struct mounts;
 struct peers;
 struct rates;
+struct reload;
 struct status;
 struct http;
 
@@ -36,6 +37,7 @@ struct server {
 	struct peers *peers;   /* connections per address */
 	struct rates *rates;   /* what was taken of the exports' limits */
 	struct relay *relay;   /* to the sidecar */
+	struct reload *reload; /* what the last one changed */
 	struct status *status; /* for who looks at it; NULL: nobody can */
 	struct http *http;     /* the same */
 	size_t exports_usable;

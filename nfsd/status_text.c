@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd/reload.h"
 #include "nfsd/server.h"
 #include "nfsd/status.h"
 #include "vfs/base/json.h"
@@ -205,6 +206,7 @@ void status_text(FILE *to, struct server *server, const struct status_times *tim
 	put_refusals(&json, summary);
 	put_procedures(&json, summary);
 	put_exports(&json, server, summary);
+	reload_put(server->reload, &json);
 	put_clients(&json, summary);
 	json_end(&json, '}');
 	fputc('\n', to);

@@ -45,3 +45,12 @@ void vfs_counts_unserved(struct vfs *vfs,
 			visit(context, &exports->specs[i]);
 	pthread_rwlock_unlock(&vfs->exports_lock);
 }
+
+void vfs_counts_compare(struct vfs *vfs, const struct exports *now,
+                        void (*tell)(void *context, enum exports_change change, const char *path),
+                        void *context)
+{
+	pthread_rwlock_rdlock(&vfs->exports_lock);
+	exports_diff(&vfs->parsed->exports, now, tell, context);
+	pthread_rwlock_unlock(&vfs->exports_lock);
+}

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "vfs/exports_diff.h"
+
 struct vfs;
 struct export_spec;
 
@@ -27,3 +29,8 @@ void vfs_counts_exports(struct vfs *vfs,
 void vfs_counts_unserved(struct vfs *vfs,
                          void (*visit)(void *context, const struct export_spec *spec),
                          void *context);
+
+/* What makes @now different from what is configured: exports_diff(), under the same lock. */
+void vfs_counts_compare(struct vfs *vfs, const struct exports *now,
+                        void (*tell)(void *context, enum exports_change change, const char *path),
+                        void *context);

@@ -39,7 +39,7 @@ class Server:
         self.exports = os.path.join(self.folder, "exports")
         self.log = os.path.join(self.folder, "log")
         self.status = status or os.path.join(self.folder, "nfsd.sock")
-        self.process = None
+        self.process, self.more = None, []
         atexit.register(self.end)
         self.write(lines)
 
@@ -57,7 +57,7 @@ class Server:
         self.process = subprocess.Popen(
             self.prefix + [self.program, "--foreground", "--no-rpcbind", "--port", str(self.port),
                            "--listen", "127.0.0.1", "--state-dir", self.folder + "/state",
-                           "--status-socket", self.status, "--exports", self.exports],
+                           "--status-socket", self.status, "--exports", self.exports] + self.more,
             stderr=open(self.log, "a"), stdin=subprocess.DEVNULL)
 
     def start(self):

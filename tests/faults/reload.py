@@ -17,6 +17,16 @@ def pump(server, handle, stop, counts):
         counts[reply.status] = counts.get(reply.status, 0) + 1
 
 
+def program_reload(server, lines, status=0):
+    """What `lodestore reload` prints for these exports."""
+    program = os.path.join(os.path.dirname(server.program), "..", "offload", "cli", "lodestore")
+    server.write(lines)
+    done = subprocess.run([program, "reload", "--status-socket", server.status], timeout=60,
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == status, "lodestore reload ends with %d" % status, str(done))
+    return done.stdout
+
+
 def main():
     program, port, top = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     a, b, c = (os.path.join(top, name) for name in "abc")
@@ -24,7 +34,11 @@ def main():
         os.makedirs(folder, exist_ok=True)
     stay, go = "%s *(rw,no_root_squash)" % a, "%s *(rw,no_root_squash)" % b
     late = "%s *(rw,no_root_squash,mountpoint)" % c
-    server = Server(program, port, [stay, go]).start()
+    server = Server(program, port, [stay, go])
+    server.config = os.path.join(server.folder, "conf")
+    open(server.config, "w").close()
+    server.more = ["--config", server.config]
+    server.start()
     root_a, root_b = server.mount(a).ok().fh, server.mount(b).ok().fh
     nfs = server.nfs()
     handle = nfs.new_file(root_a, b"busy")
@@ -43,7 +57,25 @@ def main():
           "a bad file is told with its line and what to write")
     nfs.getattr(root_b).ok()
     check(True, "and changes nothing")
-    server.reload([stay.replace("rw", "ro"), go], "serving 2 exports")
+    program_reload(server, [stay, "%s *(rw,no_root_sqaush)" % b], status=1)
+    told = program_reload(server, [stay.replace("rw", "ro"), go, "%s *(ro)" % c])
+    check(told == "changed      %s\nadded        %s\n" % (a, c),
+          "lodestore reload tells what changed", told)
+    check(program_reload(server, [stay.replace("rw", "ro"), go]) == "removed      %s\n" % c,
+          "and what went")
+    with open(server.config, "w") as config:
+        config.write("[nfsd]\nworkers = 3\n[offload]\ncopy_jobs = 3\n")
+    told = program_reload(server, [stay.replace("rw", "ro"), go])
+    check("as they were" in told and "nfsd.workers: it counts after" in told and
+          "restart lodestore-nfsd lodestore-offloadd" in told,
+          "and which settings wait for a restart", told)
+    with open(server.config, "w") as config:
+        config.write("[nfsd]\nwrokers = 3\n")
+    program_reload(server, [stay.replace("rw", "ro"), go], status=1)
+    check("conf:2: " in server.log_text() and "workers" in server.log_text(),
+          "a mistake in the settings is told with its line")
+    open(server.config, "w").close()
+    nfs.getattr(root_b).ok()
     nfs.write(handle, 0, b"y", nfs3.UNSTABLE).fails(nfs3.NFS3ERR_ROFS)
     check(True, "options count from the reload on, for open connections too")
 

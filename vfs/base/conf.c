@@ -144,6 +144,26 @@ int conf_preset(const struct conf_key *keys, size_t key_count, void *values)
 	return r;
 }
 
+bool conf_equal(const struct conf_key *key, const void *a, const void *b)
+{
+	const char *a_value = (const char *) a + key->offset;
+	const char *b_value = (const char *) b + key->offset;
+	const char *a_text, *b_text;
+
+	switch (key->kind) {
+	case CONF_BOOLEAN:
+		return *(const bool *) a_value == *(const bool *) b_value;
+	case CONF_CHOICE:
+		return *(const unsigned *) a_value == *(const unsigned *) b_value;
+	case CONF_TEXT:
+		a_text = *(char *const *) a_value;
+		b_text = *(char *const *) b_value;
+		return a_text && b_text ? strcmp(a_text, b_text) == 0 : a_text == b_text;
+	default:
+		return *(const uint64_t *) a_value == *(const uint64_t *) b_value;
+	}
+}
+
 void conf_done(const struct conf_key *keys, size_t key_count, void *values)
 {
 	for (size_t i = 0; i < key_count; i++) {

@@ -51,6 +51,9 @@ int conf_preset(const struct conf_key *keys, size_t key_count, void *values);
 int conf_parse(const struct conf_key *keys, size_t key_count, void *values, const char *file_name,
                const char *text, size_t text_bytes, conf_report_fn *report, void *context);
 
+/* Has the key the same value in both? */
+bool conf_equal(const struct conf_key *key, const void *a, const void *b);
+
 /* Free the texts in @values. */
 void conf_done(const struct conf_key *keys, size_t key_count, void *values);
 

@@ -216,6 +216,7 @@ static enum settings_outcome read_line(const struct loading *loading, int argc, 
 	int option;
 
 	make_options(daemon, options);
+	optind = 0; /* glibc: begin afresh */
 	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		if (option == OPTION_HELP) {
 			fputs(daemon->help, stdout);
