@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd/check.h"
 #include "nfsd/config.h"
 #include "nfsd/server_run.h"
 #include "vfs/base/cleanup.h"
@@ -188,17 +189,6 @@ static int serve(void *context, int ready_fd)
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int check_only(const struct config *config)
-{
-	struct exports exports = { 0 };
-	int r = config_exports(config, &exports);
-
-	if (r == 0)
-		printf("The configuration is good: %zu exports.\n", exports.count);
-	exports_done(&exports);
-	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 static int run(struct config *config)
 {
 	int status = process_run("lodestore-nfsd", config->settings.foreground, serve, config);
@@ -221,7 +211,7 @@ int main(int argc, char **argv)
 	case SETTINGS_EXIT_ERROR:
 		break;
 	case SETTINGS_RUN:
-		status = config.check_only ? check_only(&config) : run(&config);
+		status = config.check_only ? check_config(&config) : run(&config);
 		break;
 	}
 	config_done(&config);

@@ -98,7 +98,8 @@ static int server_key(const struct config *config, struct vfs_handle_key *ret_ke
 		log_error("%s", why);
 	else if (made)
 		log_info("made the key of the file handles, %s/handle.key: keep it with your"
-		         " backups",
+		         " backups. If hosts have used this server before, stop it and restore the"
+		         " old one, or they must mount again",
 		         config->settings.state_dir);
 	return r;
 }

@@ -20,7 +20,9 @@ static int key_read(const char *path, struct vfs_handle_key *ret_key, char *rete
 
 	r = file_text_read(path, &text, &bytes);
 	if (r < 0) {
-		snprintf(reterr_why, WHY_BYTES, "cannot read the key of the file handles, %s: %s",
+		snprintf(reterr_why, WHY_BYTES,
+		         "cannot read the key of the file handles, %s: %s. Mend that, or name"
+		         " another directory with --state-dir",
 		         path, strerror(-r));
 		return r;
 	}
@@ -47,7 +49,9 @@ static int key_make(const char *path, struct vfs_handle_key *ret_key, bool *ret_
 	if (r == -EEXIST) /* the other program was quicker */
 		return key_read(path, ret_key, reterr_why);
 	if (r < 0) {
-		snprintf(reterr_why, WHY_BYTES, "cannot make the key of the file handles, %s: %s",
+		snprintf(reterr_why, WHY_BYTES,
+		         "cannot make the key of the file handles, %s: %s. Mend that, or name"
+		         " another directory with --state-dir",
 		         path, strerror(-r));
 		return r;
 	}
@@ -77,4 +81,21 @@ int vfs_handle_key_load(const char *state_dir, struct vfs_handle_key *ret_key, b
 	}
 	r = key_read(path, ret_key, reterr_why);
 	return r == -ENOENT ? key_make(path, ret_key, ret_made, reterr_why) : r;
+}
+
+int vfs_handle_key_check(const char *state_dir, char reterr_why[VFS_HANDLE_KEY_WHY_BYTES])
+{
+	AUTO(free_ptr) char *path = NULL;
+	struct vfs_handle_key key;
+	int r;
+
+	if (asprintf(&path, "%s/handle.key", state_dir) < 0)
+		return -ENOMEM;
+	r = key_read(path, &key, reterr_why);
+	if (r == -ENOENT)
+		snprintf(reterr_why, WHY_BYTES,
+		         "%s is not there: the next start makes a new key. If hosts have used this"
+		         " server, restore it from a backup first, or they must mount again",
+		         path);
+	return r;
 }

@@ -17,3 +17,6 @@ enum {
  * errno, and then in @reterr_why what is wrong and what to do. */
 int vfs_handle_key_load(const char *state_dir, struct vfs_handle_key *ret_key, bool *ret_made,
                         char reterr_why[VFS_HANDLE_KEY_WHY_BYTES]);
+
+/* Only look: as above, and -ENOENT if it is still to be made. */
+int vfs_handle_key_check(const char *state_dir, char reterr_why[VFS_HANDLE_KEY_WHY_BYTES]);
