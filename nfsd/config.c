@@ -44,6 +44,8 @@ static const struct conf_key config_keys[] = {
 	  KEY(open_files), 64, 1048576, 8192, NULL, NULL, "files" },
 	{ "limits", "buffer_bytes", CONF_SIZE,
 	  KEY(buffer_bytes), 16 << 20, 1ull << 40, 256 << 20, NULL, NULL, "bytes" },
+	{ "limits", "bulk_bytes", CONF_SIZE,
+	  KEY(bulk_bytes), 1 << 20, 1ull << 40, 8 << 20, NULL, NULL, "bytes" },
 	{ "limits", "connections", CONF_NUMBER,
 	  KEY(connections), 1, 65536, 4096, NULL, NULL, "connections" },
 	{ "limits", "connections_per_address", CONF_NUMBER,

@@ -28,7 +28,7 @@ struct config {
 	unsigned offload_dialects; /* set of enum vaai_dialect */
 
 	/* [limits] */
-	uint64_t open_files, buffer_bytes;
+	uint64_t open_files, buffer_bytes, bulk_bytes;
 	uint64_t connections, connections_per_address, calls_per_connection;
 	uint64_t record_timeout_s, reply_timeout_s, idle_timeout_s;
 	uint64_t reply_cache_names, reply_cache_writes, reply_cache_lifetime_s;

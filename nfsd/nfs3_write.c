@@ -5,7 +5,8 @@
  * One call's life, in the order of this file:
  *
  *     nfs3_write_prepare  arguments, file open, caller allowed
- *     nfs3_write          -> written from the receive buffer (vfs/write.c)
+ *     nfs3_write          bulk waits for room (vfs/bulk.c)
+ *     nfs3_write_start    -> written from the receive buffer (vfs/write.c)
  *     nfs3_write_written  short? stable?  -> the rest, group commit, or the reply
  *     nfs3_write_synced   -> the reply
  *

@@ -198,6 +198,7 @@ static int server_files(struct server *server, struct exports *exports)
 	                                          .direct_refused = server_direct_refused,
 	                                          .context = server });
 	vfs_data_path_set(server->vfs, config->data_path);
+	vfs_bulk_bytes_set(server->vfs, config->bulk_bytes);
 	r = exports_serve(server, exports);
 	if (r == 0 && server->exports_usable == 0 && config->settings.export_line_count) {
 		log_error("nothing can be served");

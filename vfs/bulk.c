@@ -7,9 +7,30 @@
 #include "vfs/base/cleanup.h"
 #include "vfs/vfs_internal.h"
 
-static struct vfs_bulk_window *window_of(const struct vfs_file *file)
+enum {
+	BULK_BYTES_MIN = 16 << 10, /* what is larger is bulk */
+};
+
+void vfs_bulk_init(struct vfs *vfs)
 {
-	return &file->vfs->bulk[file->export->fs.device % SHARE_GROUPS];
+	for (unsigned i = 0; i < SHARE_GROUPS; i++) {
+		pthread_mutex_init(&vfs->bulk[i].lock, NULL);
+		vfs->bulk[i].window.bytes_max = UINT64_MAX;
+	}
+}
+
+void vfs_bulk_done(struct vfs *vfs)
+{
+	for (unsigned i = 0; i < SHARE_GROUPS; i++) {
+		assert(vfs->bulk[i].window.inside_bytes == 0);
+		pthread_mutex_destroy(&vfs->bulk[i].lock);
+	}
+}
+
+void vfs_bulk_bytes_set(struct vfs *vfs, uint64_t bytes_max)
+{
+	for (unsigned i = 0; i < SHARE_GROUPS; i++)
+		vfs->bulk[i].window.bytes_max = bytes_max;
 }
 
 static void bulk_let_in(struct loop_task *task)
@@ -21,11 +42,11 @@ static void bulk_let_in(struct loop_task *task)
 
 bool vfs_bulk_enter(struct vfs_file *file, struct vfs_bulk *bulk, uint32_t bytes)
 {
-	struct vfs_bulk_window *window = window_of(file);
+	struct vfs_bulk_window *window = &file->vfs->bulk[file->export->fs.device % SHARE_GROUPS];
 	bool inside;
 
 	assert(bulk->let_in && bulk->loop && !bulk->window);
-	if (bytes <= VFS_BULK_BYTES_MIN)
+	if (bytes <= BULK_BYTES_MIN)
 		return true;
 	bulk->window = window;
 	bulk->waiter.bytes = bytes;

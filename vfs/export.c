@@ -113,10 +113,7 @@ int vfs_new(const struct vfs_handle_key *key, unsigned open_files_max, struct vf
 	vfs->open_files_max = open_files_max;
 	pthread_mutex_init(&vfs->load_lock, NULL);
 	pthread_rwlock_init(&vfs->exports_lock, NULL);
-	for (unsigned i = 0; i < SHARE_GROUPS; i++) {
-		pthread_mutex_init(&vfs->bulk[i].lock, NULL);
-		vfs->bulk[i].window.bytes_max = (getenv("W") ? atoi(getenv("W")) : 1024) * 1048576ull;
-	}
+	vfs_bulk_init(vfs);
 	for (unsigned i = 0; i < VFS_SHARDS; i++) {
 		pthread_mutex_init(&vfs->shards[i].lock, NULL);
 		list_init(&vfs->shards[i].lru);
@@ -165,8 +162,7 @@ struct vfs *vfs_free(struct vfs *vfs)
 		return NULL;
 	table_clear(vfs);
 	vfs_files_forget(vfs);
-	for (unsigned i = 0; i < SHARE_GROUPS; i++)
-		pthread_mutex_destroy(&vfs->bulk[i].lock);
+	vfs_bulk_done(vfs);
 	for (unsigned i = 0; i < VFS_SHARDS; i++)
 		pthread_mutex_destroy(&vfs->shards[i].lock);
 	parsed_unref(vfs->parsed);

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "vfs/export.h"
-#include "vfs/bulk_window.h"
 #include "vfs/data_gate.h"
 #include "vfs/group_commit.h"
 #include "vfs/handle.h"
@@ -118,25 +117,6 @@ void vfs_file_write(struct vfs_file *file, struct vfs_write *write, const void *
 
 /* Written data is not on disk yet: the file stays open until it is. Never blocks. */
 void vfs_file_dirtied(struct vfs_file *file);
-
-/* A place in the window of what is on its way to the file's file system. Zeroed but for the first
- * two. */
-struct vfs_bulk {
-	void (*let_in)(struct vfs_bulk *bulk);
-	struct loop *loop;
-
-	/* bulk.c's */
-	struct vfs_bulk_window *window; /* inside, or waiting for it */
-	struct bulk_waiter waiter;
-	struct loop_task task;
-};
-
-/* Before so many bytes are written. True: go on; false: let_in() will be called on @bulk->loop.
- * What is small never waits. Never blocks. */
-bool vfs_bulk_enter(struct vfs_file *file, struct vfs_bulk *bulk, uint32_t bytes);
-
-/* They are where they are to be, or never will. */
-void vfs_bulk_leave(struct vfs_bulk *bulk);
 
 /* Waits for a flush that begins after now; done() is called on @loop. The rest is commit.c's. */
 struct vfs_commit {

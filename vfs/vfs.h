@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "vfs/bulk.h"     /* room for large writes */
 #include "vfs/export.h"   /* the table of exports */
 #include "vfs/file.h"     /* files by handle, attributes, group commit */
 #include "vfs/identity.h" /* acting as the caller */

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "vfs/base/list.h"
+#include "vfs/bulk.h"
 #include "vfs/data_gate.h"
 #include "vfs/export_internal.h"
 #include "vfs/fs.h"
@@ -21,8 +22,7 @@
 
 enum {
 	VFS_SHARDS = 64,
-	VFS_SHARD_BUCKETS = 256,
-	VFS_BULK_BYTES_MIN = 16 << 10, /* what is larger is bulk */
+	VFS_SHARD_BUCKETS = 256
 };
 
 /*
@@ -64,12 +64,6 @@ struct vfs_shard {
 	pthread_mutex_t lock;
 	struct vfs_file *buckets[VFS_SHARD_BUCKETS];
 	struct list_node lru; /* the least recently used first */
-};
-
-/* Of one file system; those whose devices are equal modulo SHARE_GROUPS are one here. */
-struct vfs_bulk_window {
-	pthread_mutex_t lock;
-	struct bulk_window window;
 };
 
 struct vfs {

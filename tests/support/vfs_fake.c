@@ -104,6 +104,7 @@ struct vfs *vfs_fake_new(void)
 	memset(vfs_fake_nodes, 0, sizeof vfs_fake_nodes);
 	memset(vfs_fake_names, 0, sizeof vfs_fake_names);
 	memset(&fake_vfs, 0, sizeof fake_vfs);
+	vfs_bulk_init(&fake_vfs);
 	as_caller = false;
 	next_generation = 0;
 	for (uint32_t i = 0; i < 2; i++) {

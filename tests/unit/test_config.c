@@ -97,7 +97,8 @@ START_TEST(the_file_sets_what_it_names)
 	put(conf_path, "[nfsd]\nport = 3049\nworkers = 3\nrpcbind = no\nlisten = 192.0.2.1,::1\n"
 	               "log_level = debug\npool_threads = 5\n"
 	               "[metrics]\nlisten = none\nclients = 0\n"
-	               "[limits]\nbuffer_bytes = 64M\nconnections = 10\nidle_timeout = 60\n");
+	               "[limits]\nbuffer_bytes = 64M\nbulk_bytes = 2M\n"
+	               "connections = 10\nidle_timeout = 60\n");
 	ck_assert_int_eq(LOAD("--config", "@conf"), SETTINGS_RUN);
 	ck_assert_str_eq(said, "");
 	ck_assert_uint_eq(config.port, 3049);
@@ -106,6 +107,7 @@ START_TEST(the_file_sets_what_it_names)
 	ck_assert_str_eq(config.listen, "192.0.2.1,::1");
 	ck_assert_uint_eq(config.pool_threads, 5);
 	ck_assert_uint_eq(config.buffer_bytes, 64 << 20);
+	ck_assert_uint_eq(config.bulk_bytes, 2 << 20);
 	ck_assert_uint_eq(config.connections, 10);
 	ck_assert_uint_eq(config.idle_timeout_s, 60);
 	ck_assert_str_eq(config.metrics_listen, "none");
@@ -165,6 +167,7 @@ static const struct {
 	{ "[nfsd]\nport = 0\n", { NULL }, "lodestore.conf:2: " },
 	{ "[nfsd]\nprot = 1\n", { NULL }, "port" },
 	{ "[nfsd]\nworkers = many\n", { NULL }, "'many'" },
+	{ "[limits]\nbulk_bytes = 64K\n", { NULL }, "lodestore.conf:2: " },
 	{ "[limits]\nbuffer_bytes = 1\n", { NULL }, "lodestore.conf:2: " },
 	{ "[metrics]\nlisten = 9749\n", { NULL }, "for example 127.0.0.1:9749" },
 	{ "[metrics]\nlisten = localhost:9749\n", { NULL }, "'localhost:9749'" },

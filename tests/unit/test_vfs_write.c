@@ -263,6 +263,62 @@ START_TEST(a_cached_write_waits_for_the_direct_ones)
 }
 END_TEST
 
+/* ---- the window of bulk data ---- */
+
+static struct one_bulk {
+	struct vfs_bulk bulk;
+	unsigned let_in;
+} bulks[3];
+
+static void let_in(struct vfs_bulk *bulk)
+{
+	container_of(bulk, struct one_bulk, bulk)->let_in++;
+	t.quiet_runs = 0;
+}
+
+static bool enter(unsigned i, uint32_t bytes)
+{
+	bulks[i] = (struct one_bulk){ .bulk = { .let_in = let_in, .loop = t.loop } };
+	return vfs_bulk_enter(t.file, &bulks[i].bulk, bytes);
+}
+
+static void first_leaves(void)
+{
+	vfs_bulk_leave(&bulks[0].bulk);
+}
+
+START_TEST(bulk_waits_for_room_and_is_let_in_on_its_own_loop)
+{
+	vfs_bulk_bytes_set(t.vfs, 1 << 20);
+	ck_assert(enter(0, 1 << 20));
+	ck_assert(!enter(1, 64 << 10));
+	first_leaves();
+	ck_assert_uint_eq(bulks[1].let_in, 0); /* not from inside vfs_bulk_leave() */
+	run();
+	ck_assert_uint_eq(bulks[0].let_in, 0);
+	ck_assert_uint_eq(bulks[1].let_in, 1);
+	vfs_bulk_leave(&bulks[1].bulk);
+	vfs_bulk_leave(&bulks[1].bulk); /* it is not inside any more */
+	vfs_bulk_done(t.vfs);
+}
+END_TEST
+
+START_TEST(what_is_small_never_waits_behind_bulk)
+{
+	vfs_bulk_bytes_set(t.vfs, 1 << 20);
+	ck_assert(enter(0, 1 << 20));
+	ck_assert(!enter(1, 1 << 20));
+	for (uint32_t bytes = 1; bytes <= 16 << 10; bytes *= 2) {
+		ck_assert(enter(2, bytes));
+		vfs_bulk_leave(&bulks[2].bulk);
+	}
+	first_leaves();
+	run();
+	ck_assert_uint_eq(bulks[1].let_in, 1);
+	vfs_bulk_leave(&bulks[1].bulk);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("vfs_write");
@@ -274,6 +330,8 @@ int main(void)
 	tcase_add_test(tcase, a_file_with_holes_is_written_through_the_cache);
 	tcase_add_test(tcase, without_memory_for_a_copy_it_goes_through_the_cache);
 	tcase_add_test(tcase, a_cached_write_waits_for_the_direct_ones);
+	tcase_add_test(tcase, bulk_waits_for_room_and_is_let_in_on_its_own_loop);
+	tcase_add_test(tcase, what_is_small_never_waits_behind_bulk);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }
