@@ -32,6 +32,9 @@ static const struct option options[] = {
 	{ "batch", required_argument, NULL, ARGUMENT_BATCH },
 	{ "exports", required_argument, NULL, ARGUMENT_EXPORTS },
 	{ "no-reload", no_argument, NULL, ARGUMENT_NO_RELOAD },
+	{ "directory", required_argument, NULL, ARGUMENT_DIRECTORY },
+	{ "hosts", required_argument, NULL, ARGUMENT_HOSTS },
+	{ "name", required_argument, NULL, ARGUMENT_NAME },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -102,6 +105,15 @@ static int take_value(const struct option *option, struct arguments *arguments, 
 		break;
 	case ARGUMENT_EXPORTS:
 		arguments->exports = optarg;
+		break;
+	case ARGUMENT_DIRECTORY:
+		arguments->directory = optarg;
+		break;
+	case ARGUMENT_HOSTS:
+		arguments->hosts = optarg;
+		break;
+	case ARGUMENT_NAME:
+		arguments->name = optarg;
 		break;
 	case ARGUMENT_STATUS_SOCKET:
 		arguments->status_socket = optarg;

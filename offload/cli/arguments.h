@@ -41,6 +41,9 @@ enum argument {
 	ARGUMENT_BATCH = 1 << 16,
 	ARGUMENT_EXPORTS = 1 << 17,
 	ARGUMENT_NO_RELOAD = 1 << 18,
+	ARGUMENT_DIRECTORY = 1 << 19,
+	ARGUMENT_HOSTS = 1 << 20,
+	ARGUMENT_NAME = 1 << 21,
 
 	ARGUMENT_COMMON = ARGUMENT_PORT | ARGUMENT_SOCKET | ARGUMENT_JSON | ARGUMENT_TIMEOUT,
 	ARGUMENT_SPACE = ARGUMENT_WARN_SPACE | ARGUMENT_CRIT_SPACE,
@@ -52,6 +55,7 @@ struct arguments {
 	unsigned given; /* enum argument */
 	uint16_t port;
 	const char *socket, *status_socket, *exports;
+	const char *directory, *hosts, *name;
 	unsigned timeout_s;
 	unsigned batch; /* how many */
 	unsigned warn_space_percent, crit_space_percent;

@@ -557,7 +557,8 @@ def test_reload_checks_then_tells_what_runs(tmp_path, checked, running, status):
     assert told == ([f"reload {unit}" for unit in running.split()] if status == 0 else [])
 
 
-OF_THIS_MACHINE = ("check-config", "reload", "status", "top", "clients", "exports", "export")
+OF_THIS_MACHINE = ("check-config", "reload", "status", "top", "clients", "exports", "export",
+                   "setup")
 
 
 @ALONE

@@ -39,12 +39,13 @@ done
 # Most of what the command does and prints is the same everywhere: all of it once.
 chosen=()
 [ "$kind" = xfs ] ||
-	chosen=(-k "clone or stat or reserve or checksum or punch or not (test_cli or test_export)")
+	chosen=(-k "clone or stat or reserve or checksum or punch or
+		not (test_cli or test_export or test_setup)")
 status=0
 OFFLOAD_KIND=$kind OFFLOAD_DIR=$TMPDIR OFFLOADD=$build/offload/lodestore-offloadd \
 	NFSD=$build/nfsd/lodestore-nfsd LODESTORE=$build/offload/cli/lodestore \
 	"$python" -m pytest -q -p no:cacheprovider --junit-xml="$SANDBOX_WORK/junit.xml" \
 	"${chosen[@]}" tests/offload/test_native.py tests/offload/test_cli.py \
-	tests/offload/test_export.py tests/offload/test_vaai.py || status=$?
+	tests/offload/test_export.py tests/offload/test_setup.py tests/offload/test_vaai.py || status=$?
 count_results "$SANDBOX_WORK/junit.xml"
 [ "$status" -eq 0 ] && [ "$bad" -eq 0 ]
