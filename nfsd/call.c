@@ -154,6 +154,8 @@ static const struct program *program_find(const struct call *call, uint32_t *ret
 
 		if (program->number != call->rpc.program || program->role != call->role)
 			continue;
+		if (program->is_served && !program->is_served(call->worker->server))
+			continue;
 		if (program->version == call->rpc.version)
 			return program;
 		if (program->version < *ret_low)

@@ -21,7 +21,8 @@ struct config {
 	/* [nfsd] */
 	char *listen; /* addresses with commas; NULL: all */
 	uint64_t port, workers, pool_threads;
-	bool rpcbind;
+	bool rpcbind, nlm;
+	uint64_t nlm_grace_s;
 	unsigned data_path; /* enum vfs_data_path */
 	char *log_level, *status_socket;
 	char *offload_dialects_text;
@@ -32,6 +33,7 @@ struct config {
 	uint64_t connections, connections_per_address, calls_per_connection;
 	uint64_t record_timeout_s, reply_timeout_s, idle_timeout_s;
 	uint64_t reply_cache_names, reply_cache_writes, reply_cache_lifetime_s;
+	uint64_t locks, locks_per_client, lock_waiters, lock_waiters_per_client, lock_files;
 
 	/* [metrics] */
 	char *metrics_listen; /* ADDR:PORT, or "none" */

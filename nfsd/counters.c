@@ -10,6 +10,7 @@
 #include "nfsd/worker.h"
 #include "rpcgen/mount3.h"
 #include "rpcgen/nfs3.h"
+#include "rpcgen/nlm4_args.h"
 #include "vfs/base/cleanup.h"
 
 const char *const counters_refusal_names[REFUSALS] = {
@@ -81,6 +82,10 @@ enum counters_program counters_program_of(uint32_t program_number)
 		return COUNTERS_NFS;
 	case MOUNT_PROGRAM:
 		return COUNTERS_MOUNT;
+	case NLM4_PROGRAM:
+		return COUNTERS_NLM;
+	case NSM_PROGRAM:
+		return COUNTERS_NSM;
 	case PORTMAP_PROGRAM:
 		return COUNTERS_PORTMAP;
 	default:

@@ -8,10 +8,8 @@
 #include "nfsd/program.h"
 
 const char *const counters_program_names[COUNTERS_PROGRAMS] = {
-	[COUNTERS_NFS] = "nfs",
-	[COUNTERS_MOUNT] = "mount",
-	[COUNTERS_PORTMAP] = "portmap",
-	[COUNTERS_OFFLOAD] = "offload",
+	[COUNTERS_NFS] = "nfs",         [COUNTERS_MOUNT] = "mount", [COUNTERS_PORTMAP] = "portmap",
+	[COUNTERS_OFFLOAD] = "offload", [COUNTERS_NLM] = "nlm",     [COUNTERS_NSM] = "nsm",
 };
 
 const char *counters_procedure_name(enum counters_program family, uint32_t procedure)

@@ -384,7 +384,8 @@ int lock_set(struct lock_table *table, struct lock_file *file, const struct lock
 	more = growth(owner, &all);
 	r = spares_get(&spares);
 	if (r == 0 && more > 0 &&
-	    owner->client->lock_count + (unsigned) more > table->limits.locks_per_client)
+	    (owner->client->lock_count + (unsigned) more > table->limits.locks_per_client ||
+	     table->counts.locks + (unsigned) more > table->limits.locks))
 		r = -ENOLCK;
 	if (r == 0) {
 		owner_carve(table, owner, &all, &spares);
@@ -495,7 +496,8 @@ int lock_wait(struct lock_table *table, struct lock_file *file, struct lock_wait
 
 	if (!client)
 		return -ENOMEM;
-	if (client->waiter_count >= table->limits.waiters_per_client) {
+	if (client->waiter_count >= table->limits.waiters_per_client ||
+	    table->counts.waiters >= table->limits.waiters) {
 		client_release(table, client);
 		return -ENOLCK;
 	}

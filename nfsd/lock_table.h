@@ -25,14 +25,13 @@ enum {
 };
 
 struct lock_limits {
-	unsigned locks_per_client, waiters_per_client, files;
+	unsigned locks, locks_per_client, waiters, waiters_per_client, files;
 };
 
 struct lock_opaque {
 	const uint8_t *bytes;
 	uint32_t count;
 };
-
 /* Whose lock; the bytes are the caller's. */
 struct lock_owner_key {
 	struct export_address client;
@@ -58,6 +57,7 @@ struct lock_file {
 	struct list_node shares;  /* lock_shares.c's */
 	struct lock_file *next;
 	int fd; /* of locks.c, negative at first: the kernel's locks are on it */
+	bool fd_writable;
 };
 
 struct lock_owner {
@@ -88,7 +88,6 @@ struct lock_waiter {
 
 struct lock_table *lock_table_new(const struct lock_limits *limits);
 struct lock_table *lock_table_free(struct lock_table *table); /* takes NULL; returns NULL */
-
 /* NLM's offset and length, where length 0 means to the end however far that is. -EFBIG: past the
  * last byte that 64 bits can name. */
 int lock_range(uint64_t offset, uint64_t bytes, struct range *ret_range);
@@ -108,7 +107,7 @@ const struct lock *lock_conflict(struct lock_table *table, const struct lock_fil
                                  const struct lock_owner_key *key, const struct range *range,
                                  bool exclusive);
 
-/* There is no conflict. 0, -ENOLCK (limits.locks_per_client), -ENOMEM: nothing has changed then. */
+/* There is no conflict. 0, -ENOLCK (limits), -ENOMEM: nothing has changed then. */
 int lock_set(struct lock_table *table, struct lock_file *file, const struct lock_owner_key *key,
              const struct range *range, bool exclusive);
 
@@ -131,13 +130,11 @@ void lock_cover(const struct lock_file *file, const struct range *range,
                 void (*visit)(void *context, const struct range *piece, enum lock_mode mode),
                 void *context);
 
-/* Wait: key, range and exclusive are set. 0, -ENOLCK (limits.waiters_per_client), -ENOMEM. */
+/* Wait: key, range and exclusive are set. 0, -ENOLCK (limits), -ENOMEM. */
 int lock_wait(struct lock_table *table, struct lock_file *file, struct lock_waiter *waiter);
 void lock_wait_end(struct lock_table *table, struct lock_waiter *waiter);
 
 bool lock_key_equal(const struct lock_owner_key *one, const struct lock_owner_key *two);
-
-/* ---- by client ---- */
 
 struct lock_client *lock_client_find(struct lock_table *table,
                                      const struct export_address *address);

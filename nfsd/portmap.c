@@ -11,8 +11,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "nfsd/locks.h"
 #include "nfsd/worker.h"
 #include "rpcgen/mount3.h"
+#include "rpcgen/nlm4_args.h"
 #include "rpcgen/xdr_cursor.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
@@ -25,11 +27,17 @@ enum {
 static const struct {
 	uint32_t program, version;
 } served[] = {
-	{ NFS_PROGRAM, NFS_V3 },
-	{ MOUNT_PROGRAM, MOUNT_V1 },
-	{ MOUNT_PROGRAM, MOUNT_V2 },
-	{ MOUNT_PROGRAM, MOUNT_V3 },
+	{ NFS_PROGRAM, NFS_V3 },     { MOUNT_PROGRAM, MOUNT_V1 }, { MOUNT_PROGRAM, MOUNT_V2 },
+	{ MOUNT_PROGRAM, MOUNT_V3 }, { NLM4_PROGRAM, NLM4_V4 },   { NSM_PROGRAM, NSM_V1 },
 };
+
+/* Locks may be off, and clients' restarts rpc.statd's business. */
+static bool is_served(const struct server *server, uint32_t program)
+{
+	if (program == NLM4_PROGRAM)
+		return server->locks != NULL;
+	return program != NSM_PROGRAM || locks_serve_nsm(server->locks);
+}
 
 void services_visit(const struct server *server,
                     void (*visit)(void *context, const struct service *service), void *context)
@@ -45,7 +53,8 @@ void services_visit(const struct server *server,
 			struct service service = { served[i].program, served[i].version,
 				                   netids[n] };
 
-			visit(context, &service);
+			if (is_served(server, service.program))
+				visit(context, &service);
 		}
 	}
 }
@@ -72,18 +81,18 @@ static uint16_t port_of(const struct server *server, uint32_t program)
 	if (program == PORTMAP_PROGRAM)
 		return PORTMAP_PORT;
 	for (size_t i = 0; i < ARRAY_COUNT(served); i++)
-		if (served[i].program == program)
+		if (served[i].program == program && is_served(server, program))
 			return server->port;
 	return 0;
 }
 
-static bool version_served(uint32_t program, uint32_t version)
+static bool version_served(const struct server *server, uint32_t program, uint32_t version)
 {
 	if (program == PORTMAP_PROGRAM)
 		return version >= PORTMAP_V2 && version <= RPCBIND_V4;
 	for (size_t i = 0; i < ARRAY_COUNT(served); i++)
 		if (served[i].program == program && served[i].version == version)
-			return true;
+			return is_served(server, program);
 	return false;
 }
 
@@ -196,7 +205,7 @@ static int rpcbind_get(struct call *call, bool exact_version)
 	if (!xdr_in_done(&in))
 		return -EBADMSG;
 	port = port_of(call->worker->server, program);
-	if (port && (!exact_version || version_served(program, version)))
+	if (port && (!exact_version || version_served(call->worker->server, program, version)))
 		universal_address(&call->local, port, address);
 	put_text(&call->out, address);
 	return 0;

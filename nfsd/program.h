@@ -4,9 +4,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct call;
+struct server;
 
 enum call_kind {
 	CALL_INLINE,   /* run() on the worker; -EAGAIN there means: once more on the pool */
@@ -69,6 +71,8 @@ struct program {
 	int (*prepare)(struct call *call);
 	/* What a call may wait for on the pool (pool.h's group). NULL: the program is one. */
 	uint64_t (*waits_for)(const struct call *call);
+	/* Is it there at all? NULL: always. */
+	bool (*is_served)(const struct server *server);
 	enum socket_role role; /* the sockets it is served on */
 };
 

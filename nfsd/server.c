@@ -15,9 +15,11 @@
 
 #include "nfsd/http.h"
 #include "nfsd/listen.h"
+#include "nfsd/locks.h"
 #include "nfsd/mount3.h"
 #include "nfsd/mounts.h"
 #include "nfsd/nfs3.h"
+#include "nfsd/nlm4.h"
 #include "nfsd/peers.h"
 #include "nfsd/portmap.h"
 #include "nfsd/rates.h"
@@ -42,9 +44,17 @@ enum {
 };
 
 const struct program *const programs[] = {
-	&nfs3_program,     &mount3_program,   &mount2_program,
-	&mount1_program,   &portmap2_program, &rpcbind3_program,
-	&rpcbind4_program, &offload_program,  NULL,
+	&nfs3_program,
+	&mount3_program,
+	&mount2_program,
+	&mount1_program,
+	&portmap2_program,
+	&rpcbind3_program,
+	&rpcbind4_program,
+	&offload_program,
+	&nlm4_program,
+	&nsm_program,
+	NULL,
 };
 
 static void verifier_new(struct server *server)
@@ -111,7 +121,7 @@ static unsigned open_files_max(const struct config *config, size_t exports)
 {
 	struct rlimit limit;
 	uint64_t others = DESCRIPTORS_SPARE + config->pool_threads * DESCRIPTORS_PER_POOL_THREAD +
-	                  config->connections + exports;
+	                  config->connections + exports + (config->nlm ? config->lock_files : 0);
 	uint64_t left;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
@@ -314,11 +324,14 @@ int server_start(struct server *server, const struct config *config)
 			log_error("cannot start the relay to lodestore-offloadd: %s", strerror(-r));
 	}
 	if (r == 0)
+		r = locks_open(config, &server->locks);
+	if (r == 0)
 		r = server_workers(server);
 	if (r == 0)
 		r = server_listen(server, server->port, ROLE_NFS);
 	if (r == 0) {
 		server_announce(server);
+		locks_begin(server->locks);
 		server->status = status_open(server, config->status_socket);
 		server->http = http_open(server);
 	}
@@ -357,6 +370,7 @@ void server_stop(struct server *server)
 		(void) worker_join(server->workers[i]);
 	server->status = status_close(server->status);
 	server->http = http_close(server->http);
+	server->locks = locks_close(server->locks);
 	server->worker_count = 0;
 	server->vfs = vfs_free(server->vfs);
 	server->replies = reply_cache_free(server->replies);

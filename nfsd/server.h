@@ -16,6 +16,7 @@
 #include "vfs/vfs.h"
 
 struct worker;
+struct locks;
 struct relay;
 struct mounts;
 struct peers;
@@ -37,6 +38,7 @@ struct server {
 	struct peers *peers;   /* connections per address */
 	struct rates *rates;   /* what was taken of the exports' limits */
 	struct relay *relay;   /* to the sidecar */
+	struct locks *locks;   /* of NLM; NULL: 'nlm = no' */
 	struct reload *reload; /* what the last one changed */
 	struct status *status; /* for who looks at it; NULL: nobody can */
 	struct http *http;     /* the same */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nfsd/locks.h"
 #include "nfsd/reload.h"
 #include "nfsd/server.h"
 #include "nfsd/status.h"
@@ -193,6 +194,15 @@ static void put_refusals(struct json *json, const struct summary *summary)
 	json_end(json, '}');
 }
 
+static void put_locks(struct json *json, const struct server *server)
+{
+	json_begin(json, "locks", '{');
+	json_bool(json, "served", server->locks != NULL);
+	if (server->locks)
+		locks_put_counts(server->locks, json);
+	json_end(json, '}');
+}
+
 void status_text(FILE *to, struct server *server, const struct status_times *times,
                  const struct summary *summary)
 {
@@ -203,6 +213,7 @@ void status_text(FILE *to, struct server *server, const struct status_times *tim
 	put_load(&json, server, summary);
 	put_files(&json, server);
 	put_replies(&json, server);
+	put_locks(&json, server);
 	put_refusals(&json, summary);
 	put_procedures(&json, summary);
 	put_exports(&json, server, summary);

@@ -39,8 +39,8 @@ enum {
 struct export_options {
 	bool read_only;
 	bool root_squash, all_squash;
-	bool async;           /* answers before the data is durable: unsafe, the man page says so */
-	bool secure, offload; /* its port must be below 1024; it may ask for clones and the like */
+	bool async; /* answers before the data is durable: unsafe, the man page says so */
+	bool secure, offload, nlm; /* its port is below 1024; it may ask for clones, for locks */
 	uint32_t anon_uid, anon_gid;
 	struct export_rate rate, total_rate; /* each client's; all together (of the spec) */
 };

@@ -162,16 +162,17 @@ class KernelClient:
             pass
         return job
 
-    def launch_mounted(self, server, export, script, options=""):
-        """Start a bash script in the mounted export; `set -e` is on."""
+    def launch_mounted(self, server, export, script, options="", before=""):
+        """Start a bash script in the mounted export; `set -e` is on. `before` runs first."""
         mount_options = (f"nfsvers=3,tcp,port={server.nfs_port},mountport={server.mount_port},"
                          f"mountproto=tcp,nolock,hard,sec=sys,retry=0,{server.mount_options},"
                          f"{options}").strip(",").replace(",,", ",")
         point = shlex.quote(self.mount_point)
         source = shlex.quote(f"{sandbox.ADDRESS}:{export}")
         return self.launch(
+            f"GUEST={shlex.quote(self._folder)}\n{before}\n"
             f"mount.nfs {source} {point} -n -o {mount_options} || exit {MOUNT_FAILED}\n"
-            f"cd {point}\nMNT={point} GUEST={shlex.quote(self._folder)}\n"
+            f"cd {point}\nMNT={point}\n"
             f"PATH=$PATH:{self._programs}\n"
             f"(\nset -e\n{script}\n)\nstatus=$?\n"
             f"cd /\numount {point} || {{ umount -l {point}; status=1; }}\nexit $status\n")

@@ -33,7 +33,7 @@ from xdr import Packer
 GROUPS = ("rpc", "portmap", "mount", "attr", "lookup", "access", "read", "write", "commit",
           "create", "setattr", "remove", "rename", "link", "symlink", "mknod", "readdir", "fsinfo",
           "handles", "replay", "limits", "esxi", "vaai", "vaai_o", "vaai_q", "offload",
-          "offload_jobs", "soak", "faults")
+          "offload_jobs", "nlm", "soak", "faults")
 TEST_SECONDS_MAX = 60
 FAULTS_SECONDS_MAX = 180  # the user's commands take their time
 

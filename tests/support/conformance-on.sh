@@ -85,7 +85,8 @@ exported()
 	printf -- '--export\n%s 127.0.0.1(rw,no_root_squash,insecure)\n' "$main/private"
 }
 {
-	printf '%s\n' "$build/nfsd/lodestore-nfsd" --foreground --port 2049
+	# Port 111 of the second address is the suite's: it is called back there (locks).
+	printf '%s\n' "$build/nfsd/lodestore-nfsd" --foreground --port 2049 --listen 127.0.0.1
 	printf '%s\n' --config "$work/lodestore.conf"
 	printf '%s\n' --state-dir "$work/state"
 	exported

@@ -123,17 +123,18 @@ static const struct {
 	struct export_options options;
 } option_lists[] = {
 	/* clang-format off */
-	{ "",                        { true,  true,  false, false, false, true, 65534, 65534 } },
+	{ "", { true, true, false, false, false, true, true, 65534, 65534 } },
 	{ "ro,sync,root_squash,no_all_squash,insecure,sec=sys",
-	                             { true,  true,  false, false, false, true, 65534, 65534 } },
-	{ "rw,no_root_squash",       { false, false, false, false, false, true, 65534, 65534 } },
+	  { true, true, false, false, false, true, true, 65534, 65534 } },
+	{ "rw,no_root_squash", { false, false, false, false, false, true, true, 65534, 65534 } },
 	{ "all_squash,anonuid=0,anongid=4294967294",
-	                             { true,  true,  true,  false, false, true, 0, 4294967294 } },
-	{ "rw,offload",              { false, true,  false, false, false, true, 65534, 65534 } },
-	{ "no_offload",              { true,  true,  false, false, false, false, 65534, 65534 } },
-	{ "async,secure",            { true,  true,  false, true,  true,  true, 65534, 65534 } },
-	{ "no_subtree_check,hide,nocrossmnt,no_acl,no_pnfs,no_auth_nlm,insecure_locks",
-	                             { true,  true,  false, false, false, true, 65534, 65534 } },
+	  { true, true, true, false, false, true, true, 0, 4294967294 } },
+	{ "rw,offload", { false, true, false, false, false, true, true, 65534, 65534 } },
+	{ "no_offload", { true, true, false, false, false, false, true, 65534, 65534 } },
+	{ "no_nlm", { true, true, false, false, false, true, false, 65534, 65534 } },
+	{ "async,secure", { true, true, false, true, true, true, true, 65534, 65534 } },
+	{ "no_subtree_check,hide,nocrossmnt,no_acl,no_pnfs,auth_nlm,secure_locks",
+	  { true, true, false, false, false, true, true, 65534, 65534 } },
 	/* clang-format on */
 };
 
@@ -150,6 +151,7 @@ START_TEST(options_mean_what_they_say)
 	ck_assert_int_eq(options->async, expected->async);
 	ck_assert_int_eq(options->secure, expected->secure);
 	ck_assert_int_eq(options->offload, expected->offload);
+	ck_assert_int_eq(options->nlm, expected->nlm);
 	ck_assert_uint_eq(options->anon_uid, expected->anon_uid);
 	ck_assert_uint_eq(options->anon_gid, expected->anon_gid);
 }

@@ -29,7 +29,7 @@ static const uint8_t names[OWNERS] = "abcabc";
 
 static void setup(void)
 {
-	static const struct lock_limits limits = { 3 * MANY, 100, 100 };
+	static const struct lock_limits limits = { 4 * MANY, 3 * MANY, 200, 100, 100 };
 
 	table = lock_table_new(&limits);
 	ck_assert_int_eq(
@@ -137,10 +137,10 @@ END_TEST
 
 START_TEST(a_client_has_so_many_locks_and_no_more)
 {
-	static const struct lock_limits limits = { 3, 2, 1 };
+	static const struct lock_limits limits = { 4, 3, 3, 2, 1 };
 	struct lock_table *small = lock_table_new(&limits);
 	struct lock_file *one, *two;
-	struct lock_waiter waiters[3];
+	struct lock_waiter waiters[5];
 
 	ck_assert_int_eq(
 		lock_file_get(small, (struct lock_opaque){ (const uint8_t *) "1", 1 }, &one), 0);
@@ -155,13 +155,20 @@ START_TEST(a_client_has_so_many_locks_and_no_more)
 	ck_assert_int_eq(lock_set(small, one, &keys[0], &(struct range){ 3, 3 }, true),
 	                 0); /* joins */
 	ck_assert_int_eq(lock_set(small, one, &keys[3], &(struct range){ 9, 9 }, true), 0);
+	ck_assert_int_eq(lock_set(small, one, &keys[3], &(struct range){ 20, 20 }, true), 0);
+	ck_assert_int_eq(lock_set(small, one, &keys[3], &(struct range){ 30, 30 }, true), -ENOLCK);
 	for (unsigned i = 0; i < 3; i++) {
 		waiters[i] = (struct lock_waiter){ .key = keys[0], .range = { 9, 9 } };
 		ck_assert_int_eq(lock_wait(small, one, &waiters[i]), i < 2 ? 0 : -ENOLCK);
 	}
 	ck_assert_ptr_eq(list_first(&one->waiters), &waiters[0].in_file);
+	for (unsigned i = 3; i < 5; i++) {
+		waiters[i] = (struct lock_waiter){ .key = keys[3], .range = { 0, 0 } };
+		ck_assert_int_eq(lock_wait(small, one, &waiters[i]), i < 4 ? 0 : -ENOLCK);
+	}
 	lock_wait_end(small, &waiters[0]);
 	lock_wait_end(small, &waiters[1]);
+	lock_wait_end(small, &waiters[3]);
 	lock_table_free(small);
 }
 END_TEST
