@@ -33,7 +33,7 @@ bool export_options_equal(const struct export_options *a, const struct export_op
 {
 	return a->read_only == b->read_only && a->root_squash == b->root_squash &&
 	       a->all_squash == b->all_squash && a->async == b->async && a->secure == b->secure &&
-	       a->offload == b->offload && a->anon_uid == b->anon_uid &&
+	       a->offload == b->offload && a->nlm == b->nlm && a->anon_uid == b->anon_uid &&
 	       a->anon_gid == b->anon_gid && rate_equal(&a->rate, &b->rate) &&
 	       rate_equal(&a->total_rate, &b->total_rate);
 }
