@@ -47,6 +47,13 @@ struct call *call_new(struct worker *worker)
 	return call;
 }
 
+void call_message_release(struct call *call)
+{
+	if (call->conn && call->message)
+		conn_message_released(call->conn, call->message_bytes);
+	call->message = buffer_unref(call->message);
+}
+
 void call_free(struct call *call)
 {
 	struct worker *worker = call->worker;
@@ -54,7 +61,7 @@ void call_free(struct call *call)
 
 	vfs_file_put(call->file);
 	vfs_file_put(call->file2);
-	buffer_unref(call->message);
+	call_message_release(call);
 	if (conn && call->reply)
 		conn_reply_released(conn, call->reply->capacity_bytes);
 	buffer_unref(call->reply);

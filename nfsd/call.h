@@ -35,6 +35,7 @@ struct call {
 	struct call *next;      /* in a connection's queue, a lane's, or the free list */
 
 	struct buffer *message;
+	uint32_t message_bytes; /* of it; counted on the connection */
 	struct rpc_call rpc;
 	const struct program *program;
 	const struct proc *proc;
@@ -82,6 +83,9 @@ enum {
 
 /* From the worker's free list, zeroed. NULL: memory is short. */
 struct call *call_new(struct worker *worker);
+
+/* Nobody reads the message any more. */
+void call_message_release(struct call *call);
 
 /* Gives back everything it holds. The end of a call. */
 void call_free(struct call *call);

@@ -228,6 +228,12 @@ void conn_call_ended(struct conn *conn)
 		conn_turn_schedule(conn);
 }
 
+void conn_message_released(struct conn *conn, uint32_t bytes)
+{
+	assert(conn->message_bytes >= bytes);
+	conn->message_bytes -= bytes;
+}
+
 void conn_reply_held(struct conn *conn, uint32_t bytes)
 {
 	conn->reply_bytes += bytes;

@@ -25,9 +25,10 @@ struct reply_target conn_target(const struct conn *conn);
 void conn_send(struct conn *conn, struct call *call);
 
 /* A call belongs to the connection from begun to ended (call_free()); the connection may be gone
- * after that. Bytes of reply buffers that its calls hold. */
+ * after that. Bytes of messages and of reply buffers that its calls hold. */
 void conn_call_begun(struct conn *conn);
 void conn_call_ended(struct conn *conn);
+void conn_message_released(struct conn *conn, uint32_t bytes);
 void conn_reply_held(struct conn *conn, uint32_t bytes);
 void conn_reply_released(struct conn *conn, uint32_t bytes);
 

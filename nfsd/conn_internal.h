@@ -46,7 +46,7 @@ struct conn {
 	bool turn_scheduled;
 
 	unsigned call_count;
-	size_t reply_bytes;
+	size_t reply_bytes, message_bytes; /* held by its calls */
 	struct list_node starved_node;
 	struct list_node lanes; /* calls that wait for their turn (throttle.c) */
 

@@ -8,8 +8,8 @@
  *                      behind what is incomplete
  *
  * Receiving stops at any of these bounds until it is no longer reached: calls in flight, bytes of
- * replies, the server's budget of buffers. A client that does not read its replies runs into the
- * second.
+ * their messages, bytes of replies, the server's budget of buffers. A client that does not read its
+ * replies runs into the third.
  */
 #include <assert.h>
 #include <errno.h>
@@ -26,6 +26,10 @@ enum {
 	REPLY_BYTES_MAX = 32 << 20,
 	REPLY_BYTES_SCARCE = 2 << 20,
 	REPLY_BYTES_VERY_SCARCE = 64 << 10,
+	/* The same of what it sent and is not answered, as parts of the budget. */
+	MESSAGE_PART = 4,
+	MESSAGE_PART_SCARCE = 16,
+	MESSAGE_PART_VERY_SCARCE = 64,
 	SCARCE_PERCENT = 50,
 	VERY_SCARCE_PERCENT = 75,
 };
@@ -79,11 +83,24 @@ static size_t conn_reply_bytes_max(const struct conn *conn)
 	return percent < VERY_SCARCE_PERCENT ? REPLY_BYTES_SCARCE : REPLY_BYTES_VERY_SCARCE;
 }
 
+/* One that sends much, to a disk that is slow, does not take the memory of all others either. */
+static size_t conn_message_bytes_max(const struct conn *conn)
+{
+	const struct buffer_budget *budget = &conn->worker->server->budget;
+	unsigned percent = buffer_budget_percent(budget);
+
+	if (percent < SCARCE_PERCENT)
+		return budget->limit_bytes / MESSAGE_PART;
+	return budget->limit_bytes /
+	       (percent < VERY_SCARCE_PERCENT ? MESSAGE_PART_SCARCE : MESSAGE_PART_VERY_SCARCE);
+}
+
 static bool conn_may_start(const struct conn *conn)
 {
 	const struct server *server = conn->worker->server;
 
 	return conn->call_count < server->config->calls_per_connection &&
+	       conn->message_bytes < conn_message_bytes_max(conn) &&
 	       conn->reply_bytes < conn_reply_bytes_max(conn) &&
 	       buffer_budget_has_room(&server->budget);
 }
@@ -194,6 +211,8 @@ static bool conn_call(struct conn *conn, const struct record *record)
 	call->local = conn->local;
 	call->client_port = conn->client_port;
 	call->message = buffer_ref(conn->in);
+	call->message_bytes = record->payload_bytes;
+	conn->message_bytes += record->payload_bytes;
 	call->begun_ns = conn->received_ns;
 	conn_call_begun(conn);
 	/* Halves slowly, so that one small call does not undo it. */

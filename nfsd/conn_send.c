@@ -30,7 +30,7 @@ void conn_send(struct conn *conn, struct call *call)
 {
 	assert(call->conn == conn && call->reply && call->reply_bytes > 0);
 	call->next = NULL;
-	call->message = buffer_unref(call->message); /* answered: nobody reads it any more */
+	call_message_release(call);
 	*conn->queue_last = call;
 	conn->queue_last = &call->next;
 	conn_turn_schedule(conn);

@@ -17,7 +17,8 @@
 
 enum {
 	CONNS = 2,
-	WIRE_BYTES = 256 << 10,
+	WIRE_BYTES = 2 << 20,
+	LARGE_BYTES = 16 << 10, /* of a large WRITE */
 	QUIET_RUNS = 20,
 	CALL_WORDS = 15, /* of a header with AUTH_SYS */
 	DAY_MS = 24 * 3600 * 1000,
@@ -207,6 +208,15 @@ static void put_write(struct client *client, uint32_t xid)
 	put_call(client, xid, NFSPROC3_WRITE, args, sizeof args);
 }
 
+static void put_large_write(struct client *client, uint32_t xid)
+{
+	static uint32_t args[5 + LARGE_BYTES / 4];
+
+	args[2] = args[4] = htobe32(LARGE_BYTES);
+	args[3] = htobe32(UNSTABLE);
+	put_call(client, xid, NFSPROC3_WRITE, args, sizeof args);
+}
+
 /* ---- time ---- */
 
 static void age_record(void)
@@ -346,6 +356,34 @@ START_TEST(a_client_that_sends_and_never_reads_is_bounded_in_memory)
 	run(start_reading);
 	ck_assert_uint_eq(client->replies, 2000);
 	ck_assert_uint_le(most_bytes, t.fake.server.budget.limit_bytes);
+}
+END_TEST
+
+static void look_at_the_sender(void)
+{
+	const struct conn *sender = conn_of(0);
+
+	ck_assert_uint_le(sender->message_bytes,
+	                  t.fake.server.budget.limit_bytes / 4 + LARGE_BYTES + 1024);
+	ck_assert_uint_ge(sender->call_count, 32);
+	ck_assert_uint_lt(sender->call_count, 100);
+	ck_assert_uint_eq(t.clients[0].replies, 0);
+	ck_assert_uint_eq(t.clients[1].replies, 1);
+	t.hold_disk = false;
+}
+
+START_TEST(a_client_that_sends_to_a_slow_disk_holds_a_part_of_the_memory_and_all_is_written)
+{
+	struct client *sender = connect_client(), *other = connect_client();
+
+	t.fake.config.calls_per_connection = 4096;
+	t.fake.server.budget.limit_bytes = 4 << 20;
+	t.hold_disk = true;
+	for (uint32_t i = 0; i < 100; i++)
+		put_large_write(sender, i);
+	put_call(other, 1000, NFSPROC3_GETATTR, NULL, 0);
+	run(look_at_the_sender);
+	ck_assert_uint_eq(sender->replies, 100);
 }
 END_TEST
 
@@ -532,6 +570,9 @@ int main(void)
 	tcase_add_test(tcase, a_connection_with_nothing_to_say_keeps_no_buffer);
 	tcase_add_test(tcase, calls_in_flight_are_bounded_and_the_others_come_later);
 	tcase_add_test(tcase, a_client_that_sends_and_never_reads_is_bounded_in_memory);
+	tcase_add_test(
+		tcase,
+		a_client_that_sends_to_a_slow_disk_holds_a_part_of_the_memory_and_all_is_written);
 	tcase_add_test(tcase, calls_outlive_their_connection);
 	tcase_add_test(tcase, stopping_answers_what_runs_and_takes_no_more);
 	tcase_add_test(tcase,
