@@ -61,9 +61,7 @@ static const char *written(void)
 /* The whole text of one scrape; valid until the next. */
 static const char *scrape(void)
 {
-	free(t.text);
-	if (t.to)
-		fclose(t.to);
+	teardown();
 	t.text = NULL;
 	t.to = open_memstream(&t.text, &t.bytes);
 	ck_assert_ptr_nonnull(t.to);
