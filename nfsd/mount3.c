@@ -99,10 +99,16 @@ static void mount_refused(struct call *call, const char *path, int error)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
 
+	const struct log_about about = {
+		.client = export_address_print(&call->client, text),
+		.export = path,
+		.call = call->proc->name,
+	};
+
 	call->failed = true;
 	call->refusal = REFUSED_MOUNT;
-	log_warn("%s may not mount \"%s\": %s", export_address_print(&call->client, text),
-	         LOG_ESCAPED(path), mount_why(error));
+	log_about(LOG_LEVEL_WARNING, &about, "%s may not mount \"%s\": %s", about.client,
+	          LOG_ESCAPED(path), mount_why(error));
 }
 
 static int mount_open(struct call *call, char path[VFS_MOUNT_PATH_BYTES_MAX + 1])

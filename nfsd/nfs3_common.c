@@ -90,9 +90,14 @@ static void refuse(struct call *call, enum counters_refusal refusal, const char 
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
 
+	const struct log_about about = {
+		.client = export_address_print(&call->client, text),
+		.call = call->proc->name,
+	};
+
 	call->refusal = refusal;
-	log_warn("%s from %s is refused: %s", call->proc->name,
-	         export_address_print(&call->client, text), why);
+	log_about(LOG_LEVEL_WARNING, &about, "%s from %s is refused: %s", about.call, about.client,
+	          why);
 }
 
 /* May this host use the file's export? Remembered by the connection as long as the export's serial
@@ -332,6 +337,24 @@ static bool is_removed(const struct vfs_file *file)
 	return file && vfs_file_attr(file, &attr) == -ESTALE;
 }
 
+/* Root that is nobody here keeps ESXi from making machines, and its own message does not say so. */
+static void say_squashed(const struct call *call)
+{
+	char text[EXPORT_ADDRESS_TEXT_BYTES];
+	const char *host = export_address_print(&call->client, text);
+	const struct log_about about = { .client = host, .call = call->proc->name };
+
+	log_about(LOG_LEVEL_WARNING, &about,
+	          "%s from %s is refused: its root acts as user %u in the export, who may not do"
+	          " that. If it is an ESXi host, write %s(rw,no_root_squash) in exports and reload",
+	          call->proc->name, host, call->caller.cred.uid, host);
+}
+
+static bool is_squashed_root(const struct call *call)
+{
+	return call->authorised && call->rpc.cred.uid == 0 && call->caller.cred.uid != 0;
+}
+
 void nfs3_failed(struct call *call, int error)
 {
 	nfsstat3 status = nfs3_status(error == -ENOENT && is_removed(call->file) ? -ESTALE : error);
@@ -345,6 +368,8 @@ void nfs3_failed(struct call *call, int error)
 
 	if (status == NFS3ERR_SERVERFAULT || status == NFS3ERR_IO)
 		log_error("%s failed: %s", call->proc->name, strerror(-error));
+	if ((status == NFS3ERR_ACCES || status == NFS3ERR_PERM) && is_squashed_root(call))
+		say_squashed(call);
 	call->status = status;
 	call->forget = status == NFS3ERR_JUKEBOX;
 	xdr_put_u32(&call->out, status);

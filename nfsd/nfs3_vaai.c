@@ -30,16 +30,26 @@ static void put(struct call *call, const struct vaai_result *result)
 	vaai_put_result(&call->out, &call->vaai, result);
 }
 
+static void say_refused(const struct call *call)
+{
+	char text[EXPORT_ADDRESS_TEXT_BYTES];
+	const struct log_about about = {
+		.client = export_address_print(&call->client, text),
+		.call = vaai_ask_name(call->vaai.ask),
+	};
+
+	log_about(LOG_LEVEL_WARNING, &about,
+	          "offload %s from %s is refused: its arguments are wrong (%d)", about.call,
+	          about.client, (int) call->vaai.refusal);
+}
+
 void nfs3_vaai(struct call *call)
 {
 	struct vaai_result result = { .status = call->vaai.refusal };
-	char text[EXPORT_ADDRESS_TEXT_BYTES];
 
 	if (result.status == NFS3_OK)
 		return relay_start(call);
-	log_warn("offload %s from %s is refused: its arguments are wrong (%d)",
-	         vaai_ask_name(call->vaai.ask), export_address_print(&call->client, text),
-	         (int) result.status);
+	say_refused(call);
 	put(call, &result);
 	call_finish(call);
 }

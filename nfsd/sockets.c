@@ -124,7 +124,10 @@ static void refuse(int fd, const struct export_address *client, const char *why)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
 
-	log_warn("a connection from %s is refused: %s", export_address_print(client, text), why);
+	const struct log_about about = { .client = export_address_print(client, text) };
+
+	log_about(LOG_LEVEL_WARNING, &about, "a connection from %s is refused: %s", about.client,
+	          why);
 	close_fd(&fd);
 }
 

@@ -113,10 +113,14 @@ static void say_refused(const struct service_refusal *refusal)
 	const struct caller *caller = refusal->caller;
 	enum log_level level = caller->local ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
+	const struct log_about about = {
+		.client = caller->local ? NULL : export_address_print(&caller->address, text),
+		.call = refusal->asked,
+	};
 
-	log_at(level, "offload %s from %s is refused: %s%s%s", refusal->asked,
-	       caller->local ? "root here" : export_address_print(&caller->address, text),
-	       refusal->what, refusal->what[0] ? ": " : "", offload_error_text(refusal->error));
+	log_about(level, &about, "offload %s from %s is refused: %s%s%s", refusal->asked,
+	          about.client ? about.client : "root here", refusal->what,
+	          refusal->what[0] ? ": " : "", offload_error_text(refusal->error));
 }
 
 static void journal_bad(void *context, const char *path)

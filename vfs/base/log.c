@@ -15,8 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <systemd/sd-journal.h>
 #include <time.h>
 #include <unistd.h>
+
+/* sd_journal_sendv(3) */
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
 static const struct {
 	const char *name;
@@ -31,7 +36,7 @@ static const struct {
 static atomic_int log_level_max = LOG_LEVEL_INFO;
 
 static pthread_once_t log_once = PTHREAD_ONCE_INIT;
-static bool log_to_journal; /* set by log_once */
+static bool log_to_journal, log_takes_fields; /* set by log_once */
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log_site *log_suppressed; /* under log_lock */
@@ -71,6 +76,8 @@ static void log_find_journal(void)
 		return;
 	log_to_journal = fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
 	                 st.st_ino == inode;
+	/* Where there is no socket the library would drop lines without a word. */
+	log_takes_fields = log_to_journal && access(JOURNAL_SOCKET, W_OK) == 0;
 }
 
 static uint64_t log_now_s(void)
@@ -117,8 +124,46 @@ static void log_put(const char *line, size_t line_bytes)
 	}
 }
 
-__attribute__((format(printf, 2, 0))) static void log_line(enum log_level level, const char *format,
-                                                           va_list args)
+/* ---- lines with fields ---- */
+
+enum {
+	FIELDS_MAX = 6
+};
+
+/* "NAME=value", unless there is no value or no memory. */
+static void field_add(struct iovec *fields, int *count, const char *name, const char *value)
+{
+	char *text;
+	int bytes;
+
+	if (!value || (bytes = asprintf(&text, "%s=%s", name, value)) < 0)
+		return;
+	fields[(*count)++] = (struct iovec){ text, (size_t) bytes };
+}
+
+/* False: it has to go out as a line. @message: its words. */
+static bool log_send(enum log_level level, const struct log_about *about, const char *message)
+{
+	struct iovec fields[FIELDS_MAX];
+	int count = 0, r;
+
+	field_add(fields, &count, "MESSAGE", message);
+	field_add(fields, &count, "PRIORITY",
+	          (char[]){ (char) ('0' + log_levels[level].priority), '\0' });
+	field_add(fields, &count, "SYSLOG_IDENTIFIER", program_invocation_short_name);
+	field_add(fields, &count, "LODESTORE_CLIENT", about->client);
+	field_add(fields, &count, "LODESTORE_EXPORT", about->export);
+	field_add(fields, &count, "LODESTORE_CALL", about->call);
+	r = sd_journal_sendv(fields, count);
+	for (int i = 0; i < count; i++)
+		free(fields[i].iov_base);
+	return r == 0;
+}
+
+/* @about: NULL if the line has no fields. */
+__attribute__((format(printf, 3, 0))) static void log_line(enum log_level level,
+                                                           const struct log_about *about,
+                                                           const char *format, va_list args)
 {
 	char line[LOG_LINE_BYTES_MAX];
 	size_t prefix_bytes, message_bytes_max, line_bytes;
@@ -141,6 +186,9 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 		if ((unsigned char) line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
 	}
+	line[line_bytes] = '\0';
+	if (about && log_takes_fields && log_send(level, about, line + prefix_bytes))
+		return;
 	line[line_bytes++] = '\n';
 	assert(line_bytes <= sizeof line);
 	log_put(line, line_bytes);
@@ -152,7 +200,7 @@ __attribute__((format(printf, 2, 3))) static void log_line_of(enum log_level lev
 	va_list args;
 
 	va_start(args, format);
-	log_line(level, format, args);
+	log_line(level, NULL, format, args);
 	va_end(args);
 }
 
@@ -216,20 +264,38 @@ void log_flush(bool all)
 	errno = saved_errno;
 }
 
-void log_write(struct log_site *site, enum log_level level, const char *format, ...)
+__attribute__((format(printf, 4, 0))) static void log_write_args(struct log_site *site,
+                                                                 enum log_level level,
+                                                                 const struct log_about *about,
+                                                                 const char *format, va_list args)
 {
 	int saved_errno = errno;
-	va_list args;
 
 	if (site && !log_admit(site))
 		return;
 	log_flush(false);
-
 	errno = saved_errno; /* for %m */
-	va_start(args, format);
-	log_line(level, format, args);
-	va_end(args);
+	log_line(level, about, format, args);
 	errno = saved_errno;
+}
+
+void log_write(struct log_site *site, enum log_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_write_args(site, level, NULL, format, args);
+	va_end(args);
+}
+
+void log_write_about(struct log_site *site, enum log_level level, const struct log_about *about,
+                     const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_write_args(site, level, about, format, args);
+	va_end(args);
 }
 
 const char *log_escape(const void *bytes, size_t bytes_count, char *to, size_t to_bytes)

@@ -69,6 +69,21 @@ struct log_site {
 			log_write(NULL, level, __VA_ARGS__); \
 	} while (0)
 
+/* What a line is about, as fields of the journal (journalctl LODESTORE_CLIENT=192.0.2.7), beside
+ * the words of the line. NULL: nothing. Any bytes; they are not cut. */
+struct log_about {
+	const char *client; /* LODESTORE_CLIENT: an address */
+	const char *export; /* LODESTORE_EXPORT: the path that was asked for */
+	const char *call;   /* LODESTORE_CALL: a procedure, or what was asked */
+};
+
+#define log_about(level, about, ...)                                                       \
+	do {                                                                               \
+		static struct log_site log_site_ = { .file = __FILE__, .line = __LINE__ }; \
+		if (log_enabled(level))                                                    \
+			log_write_about(&log_site_, level, (about), __VA_ARGS__);          \
+	} while (0)
+
 /* Lines above @level are dropped. LOG_LEVEL_INFO until the first call. */
 void log_level_set(enum log_level level);
 bool log_enabled(enum log_level level);
@@ -79,6 +94,10 @@ int log_level_parse(const char *text, enum log_level *ret_level);
 /* Use the macros. @site: NULL for no rate limit. */
 __attribute__((format(printf, 3, 4))) void log_write(struct log_site *site, enum log_level level,
                                                      const char *format, ...);
+__attribute__((format(printf, 4, 5))) void log_write_about(struct log_site *site,
+                                                           enum log_level level,
+                                                           const struct log_about *about,
+                                                           const char *format, ...);
 
 /* Tell what was suppressed in seconds that are over; @all: also in this one. For a timer, and
  * before the end of the program. */
