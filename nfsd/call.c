@@ -11,6 +11,7 @@
 
 #include "nfsd/conn.h"
 #include "nfsd/throttle.h"
+#include "nfsd/trace.h"
 #include "nfsd/udp.h"
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
@@ -407,6 +408,8 @@ void call_finish(struct call *call)
 	rpc_record_mark(bytes, RPC_ACCEPTED_BYTES + result_bytes);
 	call->reply_bytes = CALL_REPLY_HEAD_BYTES + result_bytes;
 	counters_call(call);
+	if (atomic_load_explicit(&call->worker->server->tracing, memory_order_relaxed))
+		trace_call(call);
 
 	if (!call->entry) {
 		call_send(call, NULL);

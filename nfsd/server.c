@@ -27,6 +27,7 @@
 #include "nfsd/reload.h"
 #include "nfsd/server_run.h"
 #include "nfsd/status.h"
+#include "nfsd/trace.h"
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
@@ -333,6 +334,7 @@ int server_start(struct server *server, const struct config *config)
 		server_announce(server);
 		locks_begin(server->locks);
 		server->status = status_open(server, config->status_socket);
+		server->trace = trace_open(server, config->status_socket);
 		server->http = http_open(server);
 	}
 	return r;
@@ -358,6 +360,7 @@ void server_stop(struct server *server)
 	if (server->registered)
 		rpcbind_unregister(server);
 	status_stop(server->status);
+	trace_stop(server->trace);
 	http_stop(server->http);
 	relay_stop(server->relay); /* what it has would keep the workers from ending */
 	for (unsigned i = 0; i < server->worker_count; i++)
@@ -369,6 +372,7 @@ void server_stop(struct server *server)
 	for (unsigned i = 0; i < server->worker_count; i++)
 		(void) worker_join(server->workers[i]);
 	server->status = status_close(server->status);
+	server->trace = trace_close(server->trace);
 	server->http = http_close(server->http);
 	server->locks = locks_close(server->locks);
 	server->worker_count = 0;

@@ -23,6 +23,7 @@ struct peers;
 struct rates;
 struct reload;
 struct status;
+struct trace;
 struct http;
 
 enum {
@@ -42,6 +43,8 @@ struct server {
 	struct reload *reload; /* what the last one changed */
 	struct status *status; /* for who looks at it; NULL: nobody can */
 	struct http *http;     /* the same */
+	struct trace *trace;   /* for who looks at single calls; NULL: nobody can */
+	atomic_bool tracing;   /* somebody does */
 	size_t exports_usable;
 	bool registered; /* with rpcbind */
 	const struct export_names *names;

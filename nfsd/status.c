@@ -15,12 +15,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "nfsd/server.h"
+#include "nfsd/unix_socket.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
 
@@ -28,7 +28,6 @@ enum {
 	READERS_MAX = 16,
 	READER_MS = 5000, /* to take its document */
 	DOCUMENT_MS = 20, /* between two: workers are asked no more often */
-	LISTEN_BACKLOG = 64,
 	NS_PER_MS = 1000000,
 };
 
@@ -189,66 +188,9 @@ static void *status_run(void *arg)
 
 /* ---- beginning and end ---- */
 
-/* What a server that was killed left is in the way of bind(2); a living one's is left alone. */
-static int bind_socket(int fd, const struct sockaddr_un *address)
-{
-	AUTO(close_fd) int probe = -EBADF;
-
-	if (bind(fd, (const struct sockaddr *) address, sizeof *address) == 0)
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (probe < 0)
-		return -errno;
-	if (connect(probe, (const struct sockaddr *) address, sizeof *address) == 0 ||
-	    errno != ECONNREFUSED)
-		return -EADDRINUSE;
-	(void) unlink(address->sun_path);
-	return bind(fd, (const struct sockaddr *) address, sizeof *address) < 0 ? -errno : 0;
-}
-
-/* /run is empty after a boot, and without systemd nobody else makes a directory there. */
-static void make_directory(const char *path)
-{
-	AUTO(free_ptr) char *copy = strdup(path);
-	char *slash = copy ? strrchr(copy, '/') : NULL;
-
-	if (!slash || slash == copy)
-		return;
-	*slash = '\0';
-	(void) mkdir(copy, 0750);
-}
-
-/* The mode is set before anybody can connect: no listen(2) yet. */
-static int listen_on(struct status *status, const char *path)
-{
-	AUTO(close_fd) int fd = -EBADF;
-	int r;
-
-	if (strlen(path) >= sizeof status->address.sun_path)
-		return -ENAMETOOLONG;
-	status->address.sun_family = AF_UNIX;
-	memcpy(status->address.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	make_directory(path);
-	r = bind_socket(fd, &status->address);
-	if (r < 0)
-		return r;
-	if (chmod(path, 0600) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
-		r = -errno;
-		(void) unlink(path);
-		return r;
-	}
-	status->listen_fd = take_fd(&fd);
-	return 0;
-}
-
 static int status_begin(struct status *status, const char *path)
 {
-	int r = listen_on(status, path);
+	int r = unix_socket_listen(path, &status->address, &status->listen_fd);
 
 	if (r < 0)
 		return r;

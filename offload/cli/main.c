@@ -24,6 +24,7 @@ static const struct command *const commands[] = {
 	&top_command,
 	&clients_command,
 	&exports_command,
+	&trace_command,
 	&setup_command,
 	&export_command,
 	&check_config_command,

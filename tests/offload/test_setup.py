@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lodestore setup: asked and answered by a pipe, by options and on a terminal; who leaves in between
-leaves nothing."""
+"""lodestore setup: asked and answered by a pipe, by options and on a terminal; who leaves in
+between leaves nothing."""
 import os
 import pty
 import signal

@@ -46,6 +46,7 @@ OFFLOAD_KIND=$kind OFFLOAD_DIR=$TMPDIR OFFLOADD=$build/offload/lodestore-offload
 	NFSD=$build/nfsd/lodestore-nfsd LODESTORE=$build/offload/cli/lodestore \
 	"$python" -m pytest -q -p no:cacheprovider --junit-xml="$SANDBOX_WORK/junit.xml" \
 	"${chosen[@]}" tests/offload/test_native.py tests/offload/test_cli.py \
-	tests/offload/test_export.py tests/offload/test_setup.py tests/offload/test_vaai.py || status=$?
+	tests/offload/test_export.py tests/offload/test_setup.py \
+	tests/offload/test_vaai.py || status=$?
 count_results "$SANDBOX_WORK/junit.xml"
 [ "$status" -eq 0 ] && [ "$bad" -eq 0 ]

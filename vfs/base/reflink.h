@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reflink.h - can files of a file system share their blocks (ioctl_ficlone(2))? Then a clone is made
- * in no time.
+ * reflink.h - can files of a file system share their blocks (ioctl_ficlone(2))? Then a clone is
+ * made in no time.
  */
 #pragma once
 
