@@ -3,6 +3,7 @@
 """mistakes.py NFSD PORT DIR - every mistake of an administrator: what --check-config and a start say
 of it and how they end, and that a server that runs goes on as it was when it is told to reload."""
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def check_key(lab):
         file.truncate(7)
     lab.tried("a damaged key", 1, 1, (key, "backup"))
     os.unlink(key)
-    os.rmdir(lab.folder + "/state")
+    shutil.rmtree(lab.folder + "/state")
     open(lab.folder + "/state", "w").close()
     lab.tried("a state directory that is none", 1, 1, (lab.folder + "/state", "--state-dir"))
     os.unlink(lab.folder + "/state")

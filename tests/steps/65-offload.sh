@@ -37,10 +37,9 @@ for python in python3 /usr/bin/python3; do
 	! "$python" -c 'import pytest' 2> /dev/null || break
 done
 # Most of what the command does and prints is the same everywhere: all of it once.
-chosen=()
+chosen=() once='test_cli or test_export or test_setup'
 [ "$kind" = xfs ] ||
-	chosen=(-k "clone or stat or reserve or checksum or punch or
-		not (test_cli or test_export or test_setup)")
+	chosen=(-k "clone or stat or reserve or checksum or punch or not ($once)")
 status=0
 OFFLOAD_KIND=$kind OFFLOAD_DIR=$TMPDIR OFFLOADD=$build/offload/lodestore-offloadd \
 	NFSD=$build/nfsd/lodestore-nfsd LODESTORE=$build/offload/cli/lodestore \
