@@ -37,7 +37,11 @@ int locks_ask(const struct nlm4_args *args, const struct export_address *client,
 /* Reads who held locks before; the grace period begins. What is wrong is logged. */
 int locks_open(const struct config *config, struct locks **ret_locks);
 
-/* The server answers: tell the clients of before. Looks for the machine's own status monitor. */
+/* Before anything is registered: is there a status monitor on this machine (only where rpcbind
+ * runs, @has_rpcbind), or are we it? Takes NULL. */
+void locks_find_monitor(struct locks *locks, bool has_rpcbind);
+
+/* The server answers: tell the clients of before. Takes NULL. */
 void locks_begin(struct locks *locks);
 
 /* When nobody calls any more. Takes NULL; returns NULL. */

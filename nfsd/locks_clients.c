@@ -124,6 +124,7 @@ static int statd_call(struct locks *locks, uint32_t procedure, const uint8_t *ar
 	call->version = NSM_V1;
 	call->procedure = procedure;
 	call->patience_ms = STATD_PATIENCE_MS;
+	call->ask_once = true;
 	call->done = statd_answered;
 	call->context = wait;
 	r = rpc_out_submit(locks->out, call);
@@ -286,18 +287,23 @@ int locks_open(const struct config *config, struct locks **ret_locks)
 	return 0;
 }
 
-void locks_begin(struct locks *locks)
+void locks_find_monitor(struct locks *locks, bool has_rpcbind)
 {
 	if (!locks)
 		return;
-	/* We do not answer for the program yet: who does is another. Without a port mapper nobody
-	 * could find it. */
-	locks->has_statd = locks->config->rpcbind && statd_call(locks, NSMPROC_NULL, NULL, 0) == 0;
+	/* We do not answer for the program yet: who does is another. Without rpcbind rpc.statd does
+	 * not run. */
+	locks->has_statd = has_rpcbind && statd_call(locks, NSMPROC_NULL, NULL, 0) == 0;
 	locks->serves_nsm = !locks->has_statd;
 	if (locks->has_statd)
 		log_info("this machine's rpc.statd runs: it is asked to watch the clients that hold"
 		         " locks");
-	(void) nsm_hosts_visit_old(locks->hosts, host_tell, locks);
+}
+
+void locks_begin(struct locks *locks)
+{
+	if (locks)
+		(void) nsm_hosts_visit_old(locks->hosts, host_tell, locks);
 }
 
 struct locks *locks_close(struct locks *locks)

@@ -277,6 +277,8 @@ static void port_answered(struct rpc_out *out, struct rpc_out_call *call, struct
 		call->stage = ASK_TCP;
 		call->xid = ++out->xid_last;
 		stage_send(out, call, rpc_out_now_ms());
+	} else if (call->ask_once) {
+		call_end(out, call, -ENOENT, (struct xdr_view){ 0 }); /* call is gone */
 	} /* else: it is not there now; asked again later */
 }
 

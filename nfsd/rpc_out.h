@@ -30,6 +30,7 @@ struct rpc_out_call {
 	uint32_t program, version, procedure;
 	uint32_t patience_ms;
 	bool is_message; /* sent once, and no answer is waited for */
+	bool ask_once;   /* not registered there now: done() with -ENOENT */
 	/* On the thread; @error 0 and the results, or why not (-ETIMEDOUT, -ECONNRESET: we stop,
 	 * -EPROTO: refused). The call is freed afterwards. NULL: nobody wants to know. */
 	void (*done)(struct rpc_out_call *call, int error, struct xdr_view results);

@@ -272,11 +272,13 @@ static int server_workers(struct server *server)
  * the port need neither. */
 static void server_announce(struct server *server)
 {
+	bool has_rpcbind = server->config->rpcbind && rpcbind_runs();
 	int r;
 
+	locks_find_monitor(server->locks, has_rpcbind);
 	if (!server->config->rpcbind)
 		return;
-	if (rpcbind_runs()) {
+	if (has_rpcbind) {
 		server->registered = rpcbind_register(server) == 0;
 		if (server->registered)
 			log_info("registered with rpcbind");

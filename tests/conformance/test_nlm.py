@@ -429,7 +429,7 @@ def test_udp(server, nlm_port, fh, one):
 
 
 @rule("RFC 1813 6", "RFC 1833 3")
-def test_registered(server):
+def test_registered(server, nlm_port):
     """The port mapper knows NLM 4 and NSM 1, over both transports."""
     if not server.uses_portmap:
         pytest.skip("--port was given: the port mapper is not asked")
