@@ -8,6 +8,7 @@ import sandbox
 import servers
 
 NFS, MOUNT, PORTMAP = "100003", "100005", "100000"
+NLM, NSM = "100021", "100024"
 ALONE, WITH_RPCBIND = "alone", "with rpcbind"
 
 
@@ -65,6 +66,9 @@ def test_rpcinfo_p(place, run_client):
         assert found[MOUNT, "1", "tcp"] == place.server.mount_port
         assert found[MOUNT, "3", "udp"] == place.server.mount_port
         assert found[NFS, "3", "udp"] == place.server.nfs_port
+        for transport in ("tcp", "udp"):
+            assert found[NLM, "4", transport] == place.server.nfs_port
+            assert found[NSM, "1", transport] == place.server.nfs_port
 
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
