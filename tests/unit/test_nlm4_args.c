@@ -48,6 +48,35 @@ START_TEST(results_are_what_the_generated_decoders_read)
 }
 END_TEST
 
+START_TEST(what_is_told_is_what_was_asked)
+{
+	const struct nlm4_args asked = {
+		.cookie = cookie,
+		.caller = cookie,
+		.handle = { (const uint8_t *) "handle", 6 },
+		.owner = cookie,
+		.svid = -7,
+		.offset = 1,
+		.bytes = UINT64_MAX,
+		.exclusive = true,
+	};
+	const struct nlm4_who holder = { true, -3, { (const uint8_t *) "owner", 5 }, 7, 9 };
+	struct xdr_out out = xdr_out(bytes, sizeof bytes);
+	struct nlm4_args told;
+
+	nlm4_put_granted(&out, &asked);
+	ck_assert_int_eq(
+		nlm4_args_decode(NLMPROC4_GRANTED, bytes, (size_t) (out.at - bytes), &told), 0);
+	ck_assert(told.exclusive && told.svid == -7 && told.offset == 1);
+	ck_assert(told.bytes == UINT64_MAX && told.handle.count == 6);
+	out = xdr_out(bytes, sizeof bytes);
+	nlm4_put_testres(&out, cookie, NLM4_DENIED, &holder);
+	ck_assert_int_eq(
+		nlm4_args_decode(NLMPROC4_TEST_RES, bytes, (size_t) (out.at - bytes), &told), 0);
+	ck_assert(told.svid == -3 && told.offset == 7 && told.owner.count == 5);
+}
+END_TEST
+
 static int decode_unlock(uint32_t cookie_bytes, uint32_t caller, uint32_t handle, uint32_t owner)
 {
 	static const uint8_t filling[2048];
@@ -132,6 +161,7 @@ int main(void)
 	TCase *tcase = tcase_create("nlm4_args");
 
 	tcase_add_test(tcase, results_are_what_the_generated_decoders_read);
+	tcase_add_test(tcase, what_is_told_is_what_was_asked);
 	tcase_add_test(tcase, names_and_opaques_up_to_their_limits);
 	tcase_add_test(tcase, no_such_procedure);
 	tcase_add_test(tcase, all_of_it_and_no_more);
