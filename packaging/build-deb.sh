@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# build-deb.sh [OUTPUT-FOLDER] - build the .deb from a clean copy of HEAD; lintian must be content.
+# build-deb.sh [FOLDER] - build the packages from a clean copy of HEAD; lintian must be content.
+# Those with debug symbols go into FOLDER/dbgsym/, apart from those that one installs.
 #
 # debian/ must be at the top of a source package but lives in packaging/ here, so the copy gets it
 # moved. The checkout itself is never written to, and what is not committed is not in the package.
@@ -27,4 +28,7 @@ cp -a "$work/$tree/packaging/debian" "$work/$tree/debian"
 (cd "$work/$tree" && dpkg-buildpackage --no-sign)
 lintian --allow-root --suppress-tags initial-upload-closes-no-bugs --fail-on error,warning \
 	"$work"/*.changes
-cp "$work"/*.deb "$output/"
+rm -f "$output"/lodestore*.deb "$output"/dbgsym/lodestore*.deb # of before: apt takes one version
+mkdir -p "$output/dbgsym"
+mv "$work"/*-dbgsym_*.deb "$output/dbgsym/"
+mv "$work"/*.deb "$output/"

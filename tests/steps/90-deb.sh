@@ -3,7 +3,8 @@
 # timeout: 600
 # parallel: 2
 #
-# The Debian package: built, checked by lintian, installed, started, removed and purged.
+# The Debian packages: built, checked by lintian; on Debian 12 and 13 installed, started, upgraded,
+# removed and purged.
 
 . tests/support/step.sh
 
