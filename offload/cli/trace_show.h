@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_show.h - a call of a client in a line, from what lodestore-nfsd says of it. Pure but for the
- * stream.
+ * trace_show.h - a call of a client in a line, from what lodestore-nfsd says of it. Pure but for
+ * the stream.
  */
 #pragma once
 
