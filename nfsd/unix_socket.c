@@ -9,29 +9,11 @@
 #include <unistd.h>
 
 #include "vfs/base/cleanup.h"
+#include "vfs/base/process.h"
 
 enum {
 	LISTEN_BACKLOG = 64
 };
-
-/* What a server that was killed left is in the way of bind(2); a living one's is left alone. */
-static int bind_socket(int fd, const struct sockaddr_un *address)
-{
-	AUTO(close_fd) int probe = -EBADF;
-
-	if (bind(fd, (const struct sockaddr *) address, sizeof *address) == 0)
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (probe < 0)
-		return -errno;
-	if (connect(probe, (const struct sockaddr *) address, sizeof *address) == 0 ||
-	    errno != ECONNREFUSED)
-		return -EADDRINUSE;
-	(void) unlink(address->sun_path);
-	return bind(fd, (const struct sockaddr *) address, sizeof *address) < 0 ? -errno : 0;
-}
 
 /* /run is empty after a boot, and without systemd nobody else makes a directory there. */
 static void make_directory(const char *path)
@@ -59,7 +41,7 @@ int unix_socket_listen(const char *path, struct sockaddr_un *ret_address, int *r
 	if (fd < 0)
 		return -errno;
 	make_directory(path);
-	r = bind_socket(fd, &address);
+	r = process_bind_socket(fd, path);
 	if (r < 0)
 		return r;
 	if (chmod(path, 0600) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {

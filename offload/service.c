@@ -17,7 +17,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "offload/status.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/list.h"
+#include "vfs/base/process.h"
 
 enum {
 	BACKLOG = 512,       /* more than nfsd's relay has calls with us */
@@ -330,40 +330,17 @@ static void dispatch(struct svc_req *call, SVCXPRT *connection)
 
 /* ---- the socket ---- */
 
-/* What a sidecar that was killed left is in the way of bind(2); a living one's is left alone. */
-static int bind_socket(int fd, const struct sockaddr_un *address)
-{
-	AUTO(close_fd) int probe = -EBADF;
-
-	if (bind(fd, (const struct sockaddr *) address, sizeof *address) == 0)
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (probe < 0)
-		return -errno;
-	if (connect(probe, (const struct sockaddr *) address, sizeof *address) == 0 ||
-	    errno != ECONNREFUSED)
-		return -EADDRINUSE;
-	(void) unlink(address->sun_path);
-	return bind(fd, (const struct sockaddr *) address, sizeof *address) < 0 ? -errno : 0;
-}
-
 static int listen_on(const char *path, int *ret_fd)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	AUTO(close_fd) int fd = -EBADF;
 	mode_t before;
 	int r;
 
-	if (strlen(path) >= sizeof address.sun_path)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path) + 1);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	before = umask(0177);
-	r = bind_socket(fd, &address);
+	r = process_bind_socket(fd, path);
 	(void) umask(before);
 	if (r == 0 && listen(fd, BACKLOG) < 0)
 		r = -errno;

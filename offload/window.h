@@ -34,8 +34,7 @@ struct window {
 /* How many flushes a disk has had: @stat is what /sys/block/DISK/stat says. -EPROTO. */
 int window_flushes(const char *stat, uint64_t *ret_flushes);
 
-/* @flushes: the disk's count; @ours: we are flushing it right now. @now_ns: of a clock that does not
- * go backwards. */
+/* @flushes: the disk's count. @ours: we are flushing it right now. @now_ns: a steady clock's. */
 void window_look(struct window *window, uint64_t flushes, bool ours, uint64_t now_ns);
 
 /* What one of @copies may have in flight, in whole pieces of WINDOW_PIECE_BYTES_MIN. */

@@ -5,12 +5,15 @@
 #include "vfs/base/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/check_main.h"
+#include "support/temp_dir.h"
 #include "vfs/base/cleanup.h"
 
 static int told[2]; /* what the daemon says to the test */
@@ -153,6 +156,56 @@ START_TEST(prepared_signals_wait_and_pipes_do_not_kill)
 }
 END_TEST
 
+static int listener(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+START_TEST(a_socket_that_was_left_is_taken_over_and_a_living_one_is_not)
+{
+	char dir[TEMP_DIR_BYTES], path[TEMP_PATH_BYTES];
+	AUTO(close_fd) int killed = listener();
+	AUTO(close_fd) int second = listener();
+	AUTO(close_fd) int third = listener();
+
+	temp_dir_make(dir);
+	temp_path(path, dir, "socket");
+	ck_assert_int_eq(process_bind_socket(killed, path), 0);
+	ck_assert_int_eq(listen(killed, 1), 0);
+	ck_assert_int_eq(process_bind_socket(second, path), -EADDRINUSE);
+	close_fd(&killed); /* the file stays */
+	killed = -EBADF;
+	ck_assert_int_eq(process_bind_socket(second, path), 0);
+	ck_assert_int_eq(listen(second, 1), 0);
+	ck_assert_int_eq(process_bind_socket(third, path), -EADDRINUSE);
+	temp_dir_remove(dir);
+}
+END_TEST
+
+START_TEST(a_file_in_the_place_of_a_socket_stays)
+{
+	char dir[TEMP_DIR_BYTES], path[TEMP_PATH_BYTES], longest[200];
+	AUTO(close_fd) int fd = listener();
+	AUTO(close_fd) int file = -EBADF;
+
+	temp_dir_make(dir);
+	temp_path(path, dir, "precious");
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(process_bind_socket(fd, path), -EADDRINUSE);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	temp_path(path, dir, "none/socket");
+	ck_assert_int_eq(process_bind_socket(fd, path), -ENOENT);
+	memset(longest, 'x', sizeof longest);
+	longest[sizeof longest - 1] = '\0';
+	ck_assert_int_eq(process_bind_socket(fd, longest), -ENAMETOOLONG);
+	temp_dir_remove(dir);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("process");
@@ -166,6 +219,8 @@ int main(void)
 	tcase_add_test(tcase, it_has_a_session_of_its_own);
 	tcase_add_test(tcase, without_a_process_an_errno);
 	tcase_add_test(tcase, prepared_signals_wait_and_pipes_do_not_kill);
+	tcase_add_test(tcase, a_socket_that_was_left_is_taken_over_and_a_living_one_is_not);
+	tcase_add_test(tcase, a_file_in_the_place_of_a_socket_stays);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }

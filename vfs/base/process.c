@@ -6,7 +6,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
 #include <unistd.h>
@@ -127,4 +130,34 @@ bool process_keep_fd(int fd, const char *name)
 void process_forget_fd(const char *name)
 {
 	(void) sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
+}
+
+/* connect(2) says ECONNREFUSED of any file. */
+static bool is_socket(const char *path)
+{
+	struct stat stat;
+
+	return lstat(path, &stat) == 0 && S_ISSOCK(stat.st_mode);
+}
+
+int process_bind_socket(int fd, const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	AUTO(close_fd) int probe = -EBADF;
+
+	if (strlen(path) >= sizeof address.sun_path)
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (bind(fd, (const struct sockaddr *) &address, sizeof address) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (probe < 0)
+		return -errno;
+	if (connect(probe, (const struct sockaddr *) &address, sizeof address) == 0 ||
+	    errno != ECONNREFUSED || !is_socket(path))
+		return -EADDRINUSE;
+	(void) unlink(path);
+	return bind(fd, (const struct sockaddr *) &address, sizeof address) < 0 ? -errno : 0;
 }

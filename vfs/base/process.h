@@ -39,3 +39,7 @@ void process_take_fds(void (*take)(void *context, int fd, const char *name), voi
  */
 bool process_keep_fd(int fd, const char *name);
 void process_forget_fd(const char *name);
+
+/* bind(2) a stream socket to @path. What a process that was killed left there is taken away; where
+ * somebody listens it is -EADDRINUSE, and no file but a socket is touched. -ENAMETOOLONG. */
+int process_bind_socket(int fd, const char *path);
