@@ -347,10 +347,16 @@ static int into_new(struct clone *clone)
 static int empty(struct clone *clone)
 {
 	off_t former = (off_t) clone->record->former_bytes;
+	bool keep = clone->record->thick && former > 0;
 
-	if (ftruncate(clone->to_fd, 0) < 0 || ftruncate(clone->to_fd, former) < 0)
-		return -errno;
-	if (clone->record->thick && former > 0 && fallocate(clone->to_fd, 0, 0, former) < 0)
+	/* Zeros in place where the file system can (ext4): space that is given up may be somebody
+	 * else's when it is wanted back. */
+	if (!keep || vfs_zero(clone->to_fd, 0, (uint64_t) former) < 0) {
+		if (ftruncate(clone->to_fd, 0) < 0)
+			return -errno;
+	}
+	if (ftruncate(clone->to_fd, former) < 0 ||
+	    (keep && fallocate(clone->to_fd, 0, 0, former) < 0))
 		return -errno;
 	return run_flush(clone->job, clone->to_fd);
 }

@@ -2,6 +2,8 @@
 /*
  * Jobs from their acceptance to their end, on the file system that $TMPDIR lies on.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/statvfs.h>
 
 #include "offload/status.h"
@@ -389,6 +391,51 @@ START_TEST(a_thick_destination_that_cannot_grow_stays_as_it_is)
 }
 END_TEST
 
+/* Takes all space there is, again and again. */
+static atomic_bool greedy_stop;
+
+static void *greedy(void *arg)
+{
+	int fd = *(int *) arg;
+	off_t at = 0;
+
+	while (!atomic_load(&greedy_stop))
+		if (fallocate(fd, 0, at, MIB) == 0)
+			at += MIB;
+	return NULL;
+}
+
+START_TEST(a_thick_destination_that_is_put_back_never_gives_its_space_away)
+{
+	AUTO(close_fd) int greedy_fd = open_in("greedy", O_RDWR | O_CREAT);
+	AUTO(close_fd) int fd = -EBADF;
+	struct job_record ended;
+	struct vfs_usage usage;
+	pthread_t thread;
+	uint64_t id;
+
+	if (shares()) /* XFS punches and allocates anew when it is told to zero, Btrfs writes anew */
+		return;
+	make_file("a", 64 * MIB, 0, 64);
+	make_file("b", 64 * MIB, 0, 64);
+	fd = open_in("b", O_RDWR);
+	ck_assert_int_eq(fsync(fd), 0);
+	if (!fill_disk_but(16 * MIB))
+		return;
+	id = begin_slow_copy("a", "b");
+	atomic_store(&greedy_stop, false);
+	ck_assert_int_eq(pthread_create(&thread, NULL, greedy, &greedy_fd), 0);
+	ck_assert_int_eq(jobs_cancel(jobs, id), 0);
+	ended = wait_for(id);
+	atomic_store(&greedy_stop, true);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(ended.state, OFFLOAD_STATE_CANCELLED);
+	ck_assert_int_eq(vfs_usage(fd, &usage), 0);
+	ck_assert_uint_eq(usage.total_bytes, 64 * MIB);
+	ck_assert_uint_ge(usage.allocated_bytes, 64 * MIB);
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_refused)
 {
 	char path[TEMP_PATH_BYTES * 2];
@@ -476,6 +523,7 @@ int main(void)
 	tcase_add_test(tcase, a_live_lock_forbids_punching_and_a_stale_one_does_not);
 	tcase_add_test(tcase, a_full_disk_is_said_and_nothing_is_left);
 	tcase_add_test(tcase, a_thick_destination_that_cannot_grow_stays_as_it_is);
+	tcase_add_test(tcase, a_thick_destination_that_is_put_back_never_gives_its_space_away);
 	tcase_add_test(tcase, what_is_no_file_is_refused);
 	tcase_add_test(tcase, results_can_be_asked_for_and_listed);
 	tcase_add_test(tcase, a_checksum_of_little_but_holes_can_be_cancelled);
