@@ -56,9 +56,9 @@ struct config {
 enum settings_outcome config_load(int argc, char **argv, struct config *config);
 void config_done(struct config *config);
 
-/* Read both again, and tell each setting that is another one than in @config and would count only
- * after a restart; log_level counts at once. 0, or -EINVAL if the file has mistakes, which have been
- * logged. */
+/* Read both again, and tell each setting that is another one than in @config and would count
+ * only after a restart; log_level counts at once. 0, or -EINVAL if the file has mistakes, which
+ * have been logged. */
 int config_differences(const struct config *config,
                        void (*tell)(void *context, const char *section, const char *key),
                        void *context);

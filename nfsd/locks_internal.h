@@ -37,8 +37,8 @@ struct locks {
 	struct locks_counts counts;
 	struct nsm_hosts *hosts;
 	struct rpc_out *out; /* NULL at the end: nobody is told any more */
-	/* Once, by locks_find_monitor(): does the machine's own status monitor watch clients for us, or
-	 * are we it? */
+	/* Once, by locks_find_monitor(): does the machine's own status monitor watch clients for
+	 * us, or are we it? */
 	atomic_bool has_statd, serves_nsm;
 };
 

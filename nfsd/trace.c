@@ -2,8 +2,8 @@
 /*
  * trace.c - from workers to one reader.
  *
- * A ring has one writer, its worker, and one reader, our thread: `filled` and `taken` only grow, and
- * each is written by one of them.
+ * A ring has one writer, its worker, and one reader, our thread: `filled` and `taken` only grow,
+ * and each is written by one of them.
  */
 #include "nfsd/trace.h"
 

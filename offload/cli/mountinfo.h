@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mountinfo.h - the file systems on disks that there are, from /proc/self/mountinfo (proc(5)). Pure.
+ * mountinfo.h - the file systems on disks that there are, from /proc/self/mountinfo (proc(5)).
+ * Pure.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """mistakes.py NFSD PORT DIR - every mistake of an administrator: what --check-config and a start
-say of it and how they end, and that a server that runs goes on as it was when it is to
-reload."""
+say of it and how they end, and that a server that runs goes on as it was when told to reload."""
 import os
 import shutil
 import socket
