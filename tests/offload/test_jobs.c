@@ -414,7 +414,8 @@ START_TEST(a_thick_destination_that_is_put_back_never_gives_its_space_away)
 	pthread_t thread;
 	uint64_t id;
 
-	if (shares()) /* XFS punches and allocates anew when it is told to zero, Btrfs writes anew */
+	/* XFS punches and allocates anew when it is told to zero, Btrfs writes anew */
+	if (shares())
 		return;
 	make_file("a", 64 * MIB, 0, 64);
 	make_file("b", 64 * MIB, 0, 64);
