@@ -11,6 +11,7 @@
 #include "rpcgen/vaai.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/conf.h"
+#include "vfs/base/confine.h"
 #include "vfs/base/log.h"
 #include "vfs/exports_load.h"
 
@@ -43,6 +44,8 @@ static const struct conf_key config_keys[] = {
 	  KEY(offload_dialects_text), 0, 0, 0, "opensds,qnap", NULL, NULL },
 	{ "nfsd", "status_socket", CONF_TEXT,
 	  KEY(status_socket), 0, 0, 0, STATUS_SOCKET, NULL, NULL },
+	{ "nfsd", "seccomp", CONF_CHOICE,
+	  KEY(seccomp), 0, 0, CONFINE_MODE_DEFAULT, NULL, confine_mode_words, NULL },
 	{ "limits", "open_files", CONF_NUMBER,
 	  KEY(open_files), 64, 1048576, 8192, NULL, NULL, "files" },
 	{ "limits", "buffer_bytes", CONF_SIZE,
@@ -88,6 +91,8 @@ static const struct conf_key config_keys[] = {
 	  KEY(offload_copy_rate), 0, 1ull << 40, 0, NULL, NULL, "bytes" },
 	{ "offload", "thick", CONF_CHOICE,
 	  KEY(offload_thick), 0, 0, 0, NULL, offload_thick_choices, NULL },
+	{ "offload", "seccomp", CONF_CHOICE,
+	  KEY(offload_seccomp), 0, 0, 0, NULL, confine_mode_words, NULL },
 };
 /* clang-format on */
 

@@ -24,6 +24,7 @@ struct config {
 	bool rpcbind, nlm;
 	uint64_t nlm_grace_s;
 	unsigned data_path; /* enum vfs_data_path */
+	unsigned seccomp;   /* enum confine_mode */
 	char *log_level, *status_socket;
 	char *offload_dialects_text;
 	unsigned offload_dialects; /* set of enum vaai_dialect */
@@ -42,7 +43,7 @@ struct config {
 	/* [offload]: all but the socket is for lodestore-offloadd */
 	char *offload_socket;
 	uint64_t offload_copy_jobs, offload_copy_rate;
-	unsigned offload_thick;
+	unsigned offload_thick, offload_seccomp;
 
 	/* The command line, beside its settings, as it was written; config_load() has used it. */
 	struct settings settings;

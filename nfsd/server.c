@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd/confined.h"
 #include "nfsd/http.h"
 #include "nfsd/listen.h"
 #include "nfsd/locks.h"
@@ -299,7 +300,6 @@ static void server_announce(struct server *server)
 int server_start(struct server *server, const struct config *config)
 {
 	struct exports exports;
-	char missing[256];
 	int r;
 
 	kept_receive(&server->kept);
@@ -309,11 +309,7 @@ int server_start(struct server *server, const struct config *config)
 	server->port = (uint16_t) config->port;
 	verifier_new(server);
 	descriptors_raise();
-	r = vfs_identity_init(missing, sizeof missing);
-	if (r == -EPERM)
-		log_error("this process lacks %s. Run it as root, or give it these capabilities"
-		          " (AmbientCapabilities= in the unit)",
-		          missing);
+	r = confined_privileges();
 	/* Before anything is made: a start that is refused leaves nothing. */
 	if (r == 0)
 		r = config_exports(config, &exports);
@@ -338,6 +334,7 @@ int server_start(struct server *server, const struct config *config)
 		server->status = status_open(server, config->status_socket);
 		server->trace = trace_open(server, config->status_socket);
 		server->http = http_open(server);
+		r = confined_calls(config->seccomp);
 	}
 	return r;
 }

@@ -5,6 +5,7 @@
 
 #include "offload/jobs.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/confine.h"
 #include "vfs/base/log.h"
 #include "vfs/exports_load.h"
 
@@ -25,6 +26,8 @@ static const struct conf_key config_keys[] = {
 	  KEY(copy_rate), 0, 1ull << 40, 0, NULL, NULL, "bytes" },
 	{ "offload", "thick", CONF_CHOICE,
 	  KEY(thick), 0, 0, OFFLOAD_THICK_COPY, NULL, thick_choices, NULL },
+	{ "offload", "seccomp", CONF_CHOICE,
+	  KEY(seccomp), 0, 0, CONFINE_MODE_DEFAULT, NULL, confine_mode_words, NULL },
 };
 /* clang-format on */
 

@@ -17,7 +17,8 @@ enum offload_thick {
 struct offload_config {
 	char *socket;
 	uint64_t copy_jobs, copy_rate;
-	unsigned thick; /* enum offload_thick */
+	unsigned thick;   /* enum offload_thick */
+	unsigned seccomp; /* enum confine_mode */
 
 	struct settings settings;
 	const char *socket_word; /* the command line's; offload_config_load() has used it */

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "offload/config.h"
+#include "offload/confined.h"
 #include "offload/service.h"
 #include "offload/status.h"
 #include "offload/target.h"
@@ -218,14 +219,10 @@ static void descriptors_raise(void)
 static int start(struct offloadd *offloadd)
 {
 	struct exports exports;
-	char missing[256];
 	int r;
 
 	descriptors_raise();
-	r = vfs_identity_init(missing, sizeof missing);
-	if (r == -EPERM)
-		log_error("this process lacks %s. Run it as root, or give it these capabilities",
-		          missing);
+	r = confined_privileges();
 	/* Before anything is made: a start that is refused leaves nothing. */
 	if (r == 0)
 		r = offload_config_exports(offloadd->config, &exports);
@@ -233,7 +230,9 @@ static int start(struct offloadd *offloadd)
 		r = open_files(offloadd, &exports);
 	if (r == 0)
 		r = jobs_start(offloadd);
-	return r == 0 ? service_start(offloadd) : r;
+	if (r == 0)
+		r = service_start(offloadd);
+	return r == 0 ? confined_calls(offloadd->config->seccomp) : r;
 }
 
 static int serve(void *context, int ready_fd)

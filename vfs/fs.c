@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/btrfs.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <string.h>
@@ -14,36 +13,14 @@
 #include <xxhash.h>
 
 #include "vfs/base/cleanup.h"
+#include "vfs/fs_ioctls.h"
 #include "vfs/handle.h"
 
 /* Not in the kernel's exported headers, or not in Debian 12's: numbers as of Linux 6.1. */
 enum {
 	XFS_MAGIC = 0x58465342,
 	BCACHEFS_MAGIC = (int) 0xca451a4e,
-	FS_UUID_BYTES = 16,
 };
-
-struct fs_xfs_geometry_v1 { /* struct xfs_fsop_geom_v1 */
-	uint32_t blocksize, rtextsize, agblocks, agcount, logblocks, sectsize, inodesize, imaxpct;
-	uint64_t datablocks, rtblocks, rtextents, logstart;
-	uint8_t uuid[FS_UUID_BYTES];
-	uint32_t sunit, swidth;
-	int32_t version;
-	uint32_t flags, logsectsize, rtsectsize, dirblocksize;
-};
-#define FS_XFS_IOC_FSGEOMETRY_V1 _IOR('X', 100, struct fs_xfs_geometry_v1)
-
-struct fs_uuid { /* struct fsuuid2 of Linux 6.9 */
-	uint8_t count;
-	uint8_t uuid[FS_UUID_BYTES];
-};
-#define FS_IOC_GETFSUUID_ANY _IOR(0x15, 0, struct fs_uuid)
-
-struct fs_ext4_uuid { /* struct fsuuid of Linux 5.19, which ends in an array without length */
-	uint32_t count, flags;
-	uint8_t uuid[FS_UUID_BYTES];
-};
-#define FS_EXT4_IOC_GETFSUUID _IOR('f', 44, uint64_t) /* the size of its first two words */
 
 static const struct {
 	long type;
@@ -81,7 +58,7 @@ static bool fs_uuid_get(int dir_fd, uint8_t ret_uuid[FS_UUID_BYTES])
 		memcpy(ret_uuid, any.uuid, FS_UUID_BYTES);
 	else if (ioctl(dir_fd, FS_XFS_IOC_FSGEOMETRY_V1, &xfs) == 0)
 		memcpy(ret_uuid, xfs.uuid, FS_UUID_BYTES);
-	else if (ioctl(dir_fd, BTRFS_IOC_FS_INFO, &btrfs) == 0)
+	else if (ioctl(dir_fd, FS_BTRFS_IOC_FS_INFO, &btrfs) == 0)
 		memcpy(ret_uuid, btrfs.fsid, FS_UUID_BYTES);
 	else if (ioctl(dir_fd, FS_EXT4_IOC_GETFSUUID, &ext4) == 0)
 		memcpy(ret_uuid, ext4.uuid, FS_UUID_BYTES);

@@ -20,19 +20,9 @@
 
 #include "vfs/base/cleanup.h"
 
-static const struct {
-	cap_value_t value;
-	const char *name;
-	bool of_file_system; /* dropped while acting as somebody who is not root */
-} identity_caps[] = {
-	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", true },
-	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", true },
-	{ CAP_CHOWN, "CAP_CHOWN", true },
-	{ CAP_FOWNER, "CAP_FOWNER", true },
-	{ CAP_FSETID, "CAP_FSETID", true },
-	{ CAP_MKNOD, "CAP_MKNOD", true },
-	{ CAP_SETUID, "CAP_SETUID", false },
-	{ CAP_SETGID, "CAP_SETGID", false },
+/* Dropped while acting as somebody who is not root. */
+static const cap_value_t identity_of_root[] = {
+	CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_MKNOD,
 };
 
 static uid_t identity_server_uid;
@@ -65,39 +55,20 @@ static bool identity_all_ids(void)
 	return fields == 3 && inside == 0 && count >= UINT32_MAX;
 }
 
-int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max)
+int vfs_identity_init(void)
 {
-	cap_t caps = cap_get_proc();
-	size_t used = 0;
-
-	if (!caps)
-		return -errno;
-	reterr_missing[0] = '\0';
-	for (size_t i = 0; i < ARRAY_COUNT(identity_caps); i++) {
-		cap_flag_value_t has = CAP_CLEAR;
-
-		if (cap_get_flag(caps, identity_caps[i].value, CAP_EFFECTIVE, &has) == 0 &&
-		    has == CAP_SET)
-			continue;
-		used += (size_t) snprintf(reterr_missing + used, missing_bytes_max - used, "%s%s",
-		                          used ? ", " : "", identity_caps[i].name);
-		assert(used < missing_bytes_max);
-	}
-	if (!identity_all_ids() && used < missing_bytes_max)
-		used += (size_t) snprintf(reterr_missing + used, missing_bytes_max - used,
-		                          "%sall user ids (it runs in a user namespace with some)",
-		                          used ? ", " : "");
+	if (!identity_all_ids())
+		return -EPERM;
 	identity_server_uid = geteuid();
 	identity_server_gid = getegid();
-	identity_caps_all = caps;
-	identity_caps_user = cap_dup(caps);
-	for (size_t i = 0; identity_caps_user && i < ARRAY_COUNT(identity_caps); i++)
-		if (identity_caps[i].of_file_system)
-			cap_set_flag(identity_caps_user, CAP_EFFECTIVE, 1, &identity_caps[i].value,
-			             CAP_CLEAR);
+	identity_caps_all = cap_get_proc();
+	identity_caps_user = identity_caps_all ? cap_dup(identity_caps_all) : NULL;
 	if (!identity_caps_user)
 		return -ENOMEM;
-	return used ? -EPERM : 0;
+	return cap_set_flag(identity_caps_user, CAP_EFFECTIVE, ARRAY_COUNT(identity_of_root),
+	                    identity_of_root, CAP_CLEAR) < 0
+	               ? -errno
+	               : 0;
 }
 
 static bool identity_same(const struct vfs_cred *cred)

@@ -21,9 +21,9 @@ struct vfs_cred {
 
 bool vfs_cred_has_group(const struct vfs_cred *cred, uint32_t gid);
 
-/* Find out what this process may do, before threads start. 0, or -EPERM with the missing
- * capabilities' names in @reterr_missing. */
-int vfs_identity_init(char *reterr_missing, size_t missing_bytes_max);
+/* Before threads start, with the capabilities that there will be (vfs/base/privileges.h). 0; -EPERM
+ * in a user namespace that maps only some ids, where acting as the others would fail; -ENOMEM. */
+int vfs_identity_init(void);
 
 /* From now on this thread's file-system calls are the caller's (setfsuid(2), groups,
  * capabilities). */

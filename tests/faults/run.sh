@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # run.sh NFSD - a server stopped under load, reloaded, watched, restarted, with limits, on a disk
-# that does not answer, refused its ring and its ids; files removed behind its back; subvolumes. In
-# namespaces and on file systems of its own.
+# that does not answer, refused its ring and its ids, confined; files removed behind its back;
+# subvolumes. In namespaces and on file systems of its own.
 
 . tests/support/step.sh
 
@@ -53,6 +53,7 @@ try no_ring "$work/xfs"
 try refused "$work/xfs"
 try mistakes "$work/xfs"
 try trace "$work/xfs"
+try confined "$work/xfs"
 try user_namespace "$work/xfs"
 try behind "$work/xfs" "$work/clock_back.so"
 try subvolumes "$work/btrfs/export"

@@ -42,7 +42,7 @@ meson_build()
 	shift 2
 	if [ ! -f "$folder/build.ninja" ]; then
 		rm -rf "$folder"
-		CC=$compiler meson setup "$folder" "$@"
+		CC=$compiler meson setup "$folder" -Dseccomp_kill=true "$@"
 	fi
 	ninja -C "$folder" -j "$jobs" --quiet
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -415,12 +416,45 @@ START_TEST(a_refusal_comes_with_the_line_that_mends_it)
 }
 END_TEST
 
+/* The descriptor of our ring: the only one there is. */
+static int ring_fd(void)
+{
+	char path[64], name[64];
+	ssize_t bytes;
+
+	for (int fd = 0; fd < 64; fd++) {
+		(void) snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		bytes = readlink(path, name, sizeof name - 1);
+		if (bytes < 0)
+			continue;
+		name[bytes] = '\0';
+		if (strcmp(name, "anon_inode:[io_uring]") == 0)
+			return fd;
+	}
+	return -1;
+}
+
+/* A ring with limits refuses all that changes them, with another error than one without. */
+START_TEST(the_ring_is_limited_for_good)
+{
+	int fd = ring_fd();
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(syscall(SYS_io_uring_register, fd, IORING_REGISTER_FILES, &pair, 1), -1);
+	ck_assert_int_eq(errno, EACCES);
+	ck_assert_int_eq(syscall(SYS_io_uring_register, fd, IORING_REGISTER_RESTRICTIONS, NULL, 0),
+	                 -1);
+	ck_assert_int_ne(errno, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ring");
 	TCase *tcase = tcase_create("ring"), *refusing = tcase_create("refusing");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, the_ring_is_limited_for_good);
 	tcase_add_test(tcase, data_goes_to_its_offset_and_comes_back);
 	tcase_add_test(tcase, mistakes_are_negative_errnos);
 	tcase_add_test(tcase, short_writes_are_told);

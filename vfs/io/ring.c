@@ -39,6 +39,7 @@ static const unsigned ring_setup_flags[] = {
 	IORING_SETUP_CLAMP,
 };
 
+/* And no others: the ring is limited to them, since seccomp does not see what a ring does. */
 static const int ring_ops_needed[] = {
 	IORING_OP_RECV,   IORING_OP_RECVMSG,  IORING_OP_SENDMSG,
 	IORING_OP_ACCEPT, IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL,
@@ -92,6 +93,27 @@ static int ring_probe(struct ring *ring)
 	return r;
 }
 
+/* It was made disabled, and does nothing before this. */
+static int ring_limit(struct ring *ring)
+{
+	struct io_uring_restriction limits[ARRAY_COUNT(ring_ops_needed) + 1] = { 0 };
+	size_t count = 0;
+	int r;
+
+	for (; count < ARRAY_COUNT(ring_ops_needed); count++) {
+		limits[count].opcode = IORING_RESTRICTION_SQE_OP;
+		limits[count].sqe_op = (uint8_t) ring_ops_needed[count];
+	}
+	limits[count].opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED;
+	limits[count++].sqe_flags = IOSQE_ASYNC;
+	/* liburing 2.3 has functions of their names, and does not export them. */
+	r = io_uring_register((unsigned) ring->uring.ring_fd, IORING_REGISTER_RESTRICTIONS, limits,
+	                      (unsigned) count);
+	return r < 0 ? r
+	             : io_uring_register((unsigned) ring->uring.ring_fd,
+	                                 IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+}
+
 int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint)
 {
 	unsigned kernel_threads[2] = { RING_FILES_MAX, RING_FILES_MAX };
@@ -106,7 +128,8 @@ int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint
 	}
 	for (size_t i = 0; r == -EINVAL && i < ARRAY_COUNT(ring_setup_flags); i++) {
 		struct io_uring_params params = {
-			.flags = ring_setup_flags[i] | IORING_SETUP_CQSIZE,
+			.flags = ring_setup_flags[i] | IORING_SETUP_CQSIZE |
+			         IORING_SETUP_R_DISABLED,
 			.cq_entries = entries * RING_CQ_FACTOR,
 		};
 
@@ -117,14 +140,16 @@ int ring_open(unsigned entries, struct ring **ret_ring, const char **reterr_hint
 		*reterr_hint = ring_hint(r);
 		return r;
 	}
+	(void) io_uring_register_iowq_max_workers(&ring->uring, kernel_threads);
 	r = ring_probe(ring);
+	if (r == 0)
+		r = ring_limit(ring);
 	if (r < 0) {
 		ring_close(ring);
 		*reterr_hint = ring_hint(r);
 		return r;
 	}
 	share_init(&ring->files, RING_FILES_MAX);
-	(void) io_uring_register_iowq_max_workers(&ring->uring, kernel_threads);
 	*ret_ring = ring;
 	return 0;
 }
