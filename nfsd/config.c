@@ -56,8 +56,16 @@ static const struct conf_key config_keys[] = {
 	  KEY(connections), 1, 65536, 4096, NULL, NULL, "connections" },
 	{ "limits", "connections_per_address", CONF_NUMBER,
 	  KEY(connections_per_address), 1, 65536, 512, NULL, NULL, "connections" },
+	{ "limits", "calls", CONF_NUMBER,
+	  KEY(calls), 64, 1048576, 16384, NULL, NULL, "calls" },
 	{ "limits", "calls_per_connection", CONF_NUMBER,
 	  KEY(calls_per_connection), 1, 4096, 256, NULL, NULL, "calls" },
+	{ "limits", "reply_bytes_per_connection", CONF_SIZE,
+	  KEY(reply_bytes_per_connection), 64 << 10, 1ull << 30, 32 << 20, NULL, NULL, "bytes" },
+	{ "limits", "log_lines", CONF_NUMBER,
+	  KEY(log_lines_per_s), 1, 10000, LOG_SITE_LINES_PER_S, NULL, NULL, "lines a second" },
+	{ "limits", "first_call_timeout", CONF_NUMBER,
+	  KEY(first_call_timeout_s), 0, 86400, 60, NULL, NULL, "seconds" },
 	{ "limits", "record_timeout", CONF_NUMBER,
 	  KEY(record_timeout_s), 1, 86400, 30, NULL, NULL, "seconds" },
 	{ "limits", "reply_timeout", CONF_NUMBER,
@@ -213,6 +221,7 @@ static int config_finish(void *values)
 		return -EINVAL;
 	}
 	log_level_set(level);
+	log_rate_set((unsigned) config->log_lines_per_s);
 	r = config_metrics(config);
 	return r < 0 ? r : config_dialects(config);
 }

@@ -31,8 +31,9 @@ struct config {
 
 	/* [limits] */
 	uint64_t open_files, buffer_bytes, bulk_bytes;
-	uint64_t connections, connections_per_address, calls_per_connection;
-	uint64_t record_timeout_s, reply_timeout_s, idle_timeout_s;
+	uint64_t connections, connections_per_address, calls, calls_per_connection;
+	uint64_t reply_bytes_per_connection, log_lines_per_s;
+	uint64_t first_call_timeout_s, record_timeout_s, reply_timeout_s, idle_timeout_s;
 	uint64_t reply_cache_names, reply_cache_writes, reply_cache_lifetime_s;
 	uint64_t locks, locks_per_client, lock_waiters, lock_waiters_per_client, lock_files;
 

@@ -173,6 +173,22 @@ void conn_close(struct conn *conn, const char *why)
 		conn); /* what is queued is dropped there, not in somebody's loop over it */
 }
 
+void conn_close_over(struct conn *conn, enum counters_closed limit)
+{
+	static const char *const why[CLOSED_REASONS] = {
+		[CLOSED_FIRST_CALL] = "made no call within first_call_timeout",
+		[CLOSED_RECORD] = "did not finish a record in time",
+		[CLOSED_REPLY] = "does not take its replies",
+		[CLOSED_IDLE] = "was idle for longer than idle_timeout",
+		[CLOSED_REAPED] = "was idle while others were refused",
+		[CLOSED_TOO_LONG] = "sent a record longer than 1 MiB + 64 KiB",
+	};
+
+	if (!conn->closing)
+		conn->worker->counters.closed[limit]++;
+	conn_close(conn, why[limit]);
+}
+
 void conn_stop(struct conn *conn)
 {
 	conn->stopping = true;
@@ -294,12 +310,15 @@ void conn_tick(struct conn *conn)
 	throttle_tick(conn);
 	if (conn->record_since_ms && !list_linked(&conn->starved_node) &&
 	    over(conn->record_since_ms, now_ms, config->record_timeout_s))
-		conn_close(conn, "did not finish a record in time");
+		conn_close_over(conn, CLOSED_RECORD);
 	else if (conn->sending && over(conn->send_since_ms, now_ms, conn_reply_timeout_s(conn)))
-		conn_close(conn, "does not take its replies");
+		conn_close_over(conn, CLOSED_REPLY);
+	else if (!conn->has_called && !conn->record_since_ms &&
+	         over(conn->received_ms, now_ms, config->first_call_timeout_s))
+		conn_close_over(conn, CLOSED_FIRST_CALL);
 	else if (conn->call_count == 0 && !conn->record_since_ms &&
 	         over(conn->received_ms, now_ms, config->idle_timeout_s))
-		conn_close(conn, "was idle for longer than idle_timeout");
+		conn_close_over(conn, CLOSED_IDLE);
 	else if (conn_receives_idly(conn) && now_ms - conn->received_ms > IDLE_MS)
 		ring_cancel(loop_ring(conn->worker->loop), &conn->recv_op);
 }

@@ -51,6 +51,9 @@ void conn_turn_schedule(struct conn *conn);
 /* Take no further calls; close once everything is answered. */
 void conn_stop(struct conn *conn);
 
+/* Close now, because a limit was reached: told and counted. */
+void conn_close_over(struct conn *conn, enum counters_closed limit);
+
 /* Close now; what runs still ends, its reply is dropped. */
 void conn_close(struct conn *conn, const char *why);
 

@@ -25,6 +25,7 @@ struct conn {
 	uint16_t client_port;
 	struct tally_row *row; /* its client's; the connection is one of its users */
 	bool closing, stopping;
+	bool has_called; /* a whole call has come */
 
 	struct ring_op recv_op;
 	struct buffer *in; /* bytes in_start..in_end are received and not consumed */

@@ -21,9 +21,8 @@
 enum {
 	RECEIVE_BYTES = 64 << 10,   /* a connection's buffer, at first */
 	RECEIVE_ROOM_MIN = 8 << 10, /* with less room behind what came, take the next buffer */
-	/* Held for one connection: while there is plenty; from a half and from three quarters of
-	 * the budget on. */
-	REPLY_BYTES_MAX = 32 << 20,
+	/* Held for one connection from a half and from three quarters of the budget on; while there
+	 * is plenty, limits.reply_bytes_per_connection. */
 	REPLY_BYTES_SCARCE = 2 << 20,
 	REPLY_BYTES_VERY_SCARCE = 64 << 10,
 	/* The same of what it sent and is not answered, as parts of the budget. */
@@ -76,11 +75,14 @@ static void conn_starve(struct conn *conn)
  * much and read little do not take away what the others need. */
 static size_t conn_reply_bytes_max(const struct conn *conn)
 {
-	unsigned percent = buffer_budget_percent(&conn->worker->server->budget);
+	const struct server *server = conn->worker->server;
+	unsigned percent = buffer_budget_percent(&server->budget);
+	size_t most = server->config->reply_bytes_per_connection, scarce;
 
 	if (percent < SCARCE_PERCENT)
-		return REPLY_BYTES_MAX;
-	return percent < VERY_SCARCE_PERCENT ? REPLY_BYTES_SCARCE : REPLY_BYTES_VERY_SCARCE;
+		return most;
+	scarce = percent < VERY_SCARCE_PERCENT ? REPLY_BYTES_SCARCE : REPLY_BYTES_VERY_SCARCE;
+	return most < scarce ? most : scarce;
 }
 
 /* One that sends much, to a disk that is slow, does not take the memory of all others either. */
@@ -100,6 +102,7 @@ static bool conn_may_start(const struct conn *conn)
 	const struct server *server = conn->worker->server;
 
 	return conn->call_count < server->config->calls_per_connection &&
+	       conn->worker->call_count < server->calls_per_worker &&
 	       conn->message_bytes < conn_message_bytes_max(conn) &&
 	       conn->reply_bytes < conn_reply_bytes_max(conn) &&
 	       buffer_budget_has_room(&server->budget);
@@ -205,6 +208,7 @@ static bool conn_call(struct conn *conn, const struct record *record)
 
 	if (!call)
 		return false;
+	conn->has_called = true;
 	call->conn = conn;
 	call->role = conn->role;
 	call->client = conn->client;
@@ -239,7 +243,7 @@ static void conn_parse(struct conn *conn)
 		                     conn->in_end - conn->in_start, RPC_RECORD_BYTES_MAX);
 		conn->in_end = conn->in_start + (uint32_t) record.have_bytes;
 		if (record.status == RECORD_BAD) {
-			conn_close(conn, "sent a record longer than 1 MiB + 64 KiB");
+			conn_close_over(conn, CLOSED_TOO_LONG);
 			return;
 		}
 		if (record.status == RECORD_MORE) {

@@ -63,6 +63,12 @@ static unsigned status_place(nfsstat3 status)
 	return COUNTERS_STATUSES - 1;
 }
 
+const char *const counters_closed_names[CLOSED_REASONS] = {
+	[CLOSED_FIRST_CALL] = "first_call_timeout", [CLOSED_RECORD] = "record_timeout",
+	[CLOSED_REPLY] = "reply_timeout",           [CLOSED_IDLE] = "idle_timeout",
+	[CLOSED_REAPED] = "idle_while_full",        [CLOSED_TOO_LONG] = "record_length",
+};
+
 void counters_client_key(const struct export_address *client, uint8_t key[TALLY_KEY_BYTES])
 {
 	static_assert(sizeof client->bytes == TALLY_KEY_BYTES, "an address is a key");

@@ -44,9 +44,21 @@ enum counters_refusal {
 	REFUSALS,
 };
 
+/* Which limit closed a connection. The names in the status document: counters.c. */
+enum counters_closed {
+	CLOSED_FIRST_CALL, /* limits.first_call_timeout */
+	CLOSED_RECORD,     /* limits.record_timeout */
+	CLOSED_REPLY,      /* limits.reply_timeout */
+	CLOSED_IDLE,       /* limits.idle_timeout */
+	CLOSED_REAPED,     /* idle while limits.connections was reached */
+	CLOSED_TOO_LONG,   /* a record of more bytes than any call has */
+	CLOSED_REASONS,
+};
+
 struct counters {
 	struct tally procedures[COUNTERS_PROGRAMS][COUNTERS_PROCEDURES_MAX];
 	uint64_t refusals[REFUSALS];
+	uint64_t closed[CLOSED_REASONS];
 	uint64_t statuses[COUNTERS_STATUSES]; /* of NFS's answers that tell an error */
 	uint64_t delayed;                     /* calls that an export's limits made wait */
 	struct tally_table clients;           /* by address; users: connections */
@@ -54,6 +66,7 @@ struct counters {
 };
 
 extern const char *const counters_refusal_names[REFUSALS];
+extern const char *const counters_closed_names[CLOSED_REASONS];
 extern const char *const counters_program_names[COUNTERS_PROGRAMS];
 
 /* "" if there is no such procedure. */

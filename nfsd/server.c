@@ -255,6 +255,7 @@ static int server_workers(struct server *server)
 
 	if (count > SERVER_WORKERS_MAX)
 		count = SERVER_WORKERS_MAX;
+	server->calls_per_worker = (unsigned) (server->config->calls + count - 1) / count;
 	for (unsigned i = 0; i < count; i++) {
 		r = worker_start(server, i, &server->workers[i], &hint);
 		if (r < 0) {

@@ -52,6 +52,7 @@ struct server {
 	struct buffer_budget budget;
 	struct worker *workers[SERVER_WORKERS_MAX];
 	unsigned worker_count;
+	unsigned calls_per_worker;               /* its share of limits.calls */
 	unsigned alive_seen[SERVER_WORKERS_MAX]; /* server_is_alive() */
 
 	/* Same in every WRITE and COMMIT until a restart or a failed flush (RFC 1813 section

@@ -12,6 +12,7 @@
 #include "nfsd/server.h"
 #include "nfsd/status.h"
 #include "vfs/base/json.h"
+#include "vfs/base/log.h"
 #include "vfs/counts.h"
 
 enum {
@@ -203,6 +204,14 @@ static void put_locks(struct json *json, const struct server *server)
 	json_end(json, '}');
 }
 
+static void put_closed(struct json *json, const struct summary *summary)
+{
+	json_begin(json, "connections_closed", '{');
+	for (unsigned i = 0; i < CLOSED_REASONS; i++)
+		json_u64(json, counters_closed_names[i], summary->closed[i]);
+	json_end(json, '}');
+}
+
 void status_text(FILE *to, struct server *server, const struct status_times *times,
                  const struct summary *summary)
 {
@@ -215,6 +224,8 @@ void status_text(FILE *to, struct server *server, const struct status_times *tim
 	put_replies(&json, server);
 	put_locks(&json, server);
 	put_refusals(&json, summary);
+	put_closed(&json, summary);
+	json_u64(&json, "log_lines_suppressed", log_suppressed_count());
 	put_procedures(&json, summary);
 	put_exports(&json, server, summary);
 	reload_put(server->reload, &json);

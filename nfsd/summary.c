@@ -142,6 +142,8 @@ static void add_copy(struct summary *summary, const struct copy *copy)
 		summary->refusals[i] += copy->counters.refusals[i];
 	for (unsigned i = 0; i < COUNTERS_STATUSES; i++)
 		summary->statuses[i] += copy->counters.statuses[i];
+	for (unsigned i = 0; i < CLOSED_REASONS; i++)
+		summary->closed[i] += copy->counters.closed[i];
 	summary->delayed += copy->counters.delayed;
 	memcpy(summary->clients + summary->client_count, copy->clients,
 	       copy->client_count * sizeof *copy->clients);

@@ -19,6 +19,7 @@ struct summary {
 	struct tally procedures[COUNTERS_PROGRAMS][COUNTERS_PROCEDURES_MAX];
 	uint64_t refusals[REFUSALS];
 	uint64_t statuses[COUNTERS_STATUSES];
+	uint64_t closed[CLOSED_REASONS];
 	uint64_t delayed;
 	struct tally_row *clients, *exports; /* merged: a row a key */
 	unsigned client_count, export_count;

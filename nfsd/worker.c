@@ -225,7 +225,7 @@ int worker_join(struct worker *worker)
 static void conn_reap(struct conn *conn)
 {
 	if (conn_idle_ms(conn) > REAP_IDLE_MS)
-		conn_close(conn, "was idle while others were refused");
+		conn_close_over(conn, CLOSED_REAPED);
 }
 
 static void worker_reap(struct loop_task *task)

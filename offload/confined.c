@@ -27,7 +27,6 @@ static const struct privilege privileges[] = {
 	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", "root of ESXi cannot clone files of others" },
 	{ CAP_CHOWN, "CAP_CHOWN", "a clone cannot get the owner of its source" },
 	{ CAP_FOWNER, "CAP_FOWNER", "a clone cannot get the mode of its source" },
-	{ CAP_FSETID, "CAP_FSETID", "a clone loses set-id bits" },
 };
 
 /* Beside vfs/base/confine_common.c. */

@@ -238,17 +238,18 @@ static int fill_new(struct clone *clone)
 	return r;
 }
 
-/* The source's mode; its owner, too, if the caller may give files away. */
+/* The source's mode but set-id bits, which no disk image has and the unit does not let us give; its
+ * owner, too, if the caller may give files away. */
 static int dress(struct clone *clone)
 {
 	const struct stat *like = &clone->source_stat;
-	mode_t mode = like->st_mode & 07777;
+	mode_t mode = like->st_mode & 07777 & ~(mode_t) SET_ID_BITS;
 	bool is_root = clone->record->cred.uid == 0;
 
 	clone->step = "giving it the source's mode";
 	if (is_root && fchown(clone->to_fd, like->st_uid, like->st_gid) < 0)
 		return -errno;
-	if (fchmod(clone->to_fd, is_root ? mode : mode & ~(mode_t) SET_ID_BITS) < 0)
+	if (fchmod(clone->to_fd, mode) < 0)
 		return -errno;
 	clone->step = "flushing the destination";
 	return run_flush(clone->job, clone->to_fd);

@@ -15,8 +15,8 @@ from faults import check
 # Numbers of <linux/capability.h>.
 CAPS = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "fowner": 3, "fsetid": 4, "setgid": 6,
         "setuid": 7, "net_bind_service": 10, "sys_admin": 21, "mknod": 27}
-SIDECAR_CAPS = ["chown", "dac_override", "dac_read_search", "fowner", "fsetid", "setgid", "setuid"]
-NFSD_CAPS = SIDECAR_CAPS + ["mknod", "net_bind_service"]
+SIDECAR_CAPS = ["chown", "dac_override", "dac_read_search", "fowner", "setgid", "setuid"]
+NFSD_CAPS = SIDECAR_CAPS + ["fsetid", "mknod", "net_bind_service"]
 USER = 65534
 
 

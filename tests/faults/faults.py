@@ -33,13 +33,17 @@ def check(truth, claim, detail=""):
 class Server:
     """lodestore-nfsd on a port of 127.0.0.1, with an exports file that may be changed."""
 
-    def __init__(self, program, port, lines, prefix=(), status=None):
+    def __init__(self, program, port, lines, prefix=(), status=None, conf=None):
         self.program, self.port, self.prefix = program, port, list(prefix)
         self.folder = tempfile.mkdtemp(prefix="lodestore-faults.")
         self.exports = os.path.join(self.folder, "exports")
         self.log = os.path.join(self.folder, "log")
         self.status = status or os.path.join(self.folder, "nfsd.sock")
         self.process, self.more = None, []
+        if conf is not None:
+            self.more = ["--config", os.path.join(self.folder, "conf")]
+            with open(self.more[1], "w", encoding="ascii") as file:
+                file.write(conf)
         atexit.register(self.end)
         self.write(lines)
 

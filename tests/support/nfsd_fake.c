@@ -40,12 +40,15 @@ static void server_open(struct nfsd_fake *fake, size_t buffer_bytes)
 		.connections_per_address = 16,
 		.calls_per_connection = 16,
 		.offload_dialects = VAAI_DIALECT_O | VAAI_DIALECT_Q,
+		.reply_bytes_per_connection = 32 << 20,
+		.first_call_timeout_s = 3600,
 		.record_timeout_s = 3600,
 		.reply_timeout_s = 3600,
 	};
 	fake->server.config = &fake->config;
 	fake->server.names = &export_names_system;
 	fake->server.budget.limit_bytes = buffer_bytes;
+	fake->server.calls_per_worker = 4096;
 	fake->server.port = 2049;
 	fake->server.serves_ipv4 = true;
 	fake->server.vfs = vfs_fake_new();

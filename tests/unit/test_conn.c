@@ -219,6 +219,26 @@ static void put_large_write(struct client *client, uint32_t xid)
 
 /* ---- time ---- */
 
+static void tick_closes(struct conn *conn, enum counters_closed limit)
+{
+	conn_tick(conn);
+	ck_assert(conn->closing);
+	ck_assert_uint_eq(t.fake.worker.counters.closed[limit], 1);
+}
+
+static void age_silent(void)
+{
+	conn_of(0)->received_ms -= DAY_MS;
+	tick_closes(conn_of(0), CLOSED_FIRST_CALL);
+}
+
+START_TEST(a_connection_that_never_makes_a_call_is_timed_out)
+{
+	(void) connect_client();
+	run(age_silent);
+}
+END_TEST
+
 static void age_record(void)
 {
 	struct conn *conn = conn_of(0);
@@ -227,8 +247,7 @@ static void age_record(void)
 	conn_tick(conn);
 	ck_assert(!conn->closing);
 	conn->record_since_ms -= 31000;
-	conn_tick(conn);
-	ck_assert(conn->closing);
+	tick_closes(conn, CLOSED_RECORD);
 }
 
 START_TEST(a_record_that_does_not_end_is_timed_out)
@@ -251,8 +270,7 @@ static void age_reply(void)
 	conn_tick(conn);
 	ck_assert(!conn->closing);
 	conn->send_since_ms -= 61000;
-	conn_tick(conn);
-	ck_assert(conn->closing);
+	tick_closes(conn, CLOSED_REPLY);
 }
 
 START_TEST(a_client_that_takes_no_reply_is_timed_out)
@@ -275,14 +293,13 @@ static void age_idle(void)
 	ck_assert(!conn->closing); /* no limit is set */
 	ck_assert_uint_ge(conn_idle_ms(conn), DAY_MS);
 	t.fake.config.idle_timeout_s = 3600;
-	conn_tick(conn);
-	ck_assert(conn->closing);
+	tick_closes(conn, CLOSED_IDLE);
 	ck_assert_uint_eq(conn_idle_ms(conn), 0);
 }
 
 START_TEST(an_idle_connection_is_closed_only_if_the_administrator_says_so)
 {
-	(void) connect_client();
+	put_call(connect_client(), 1, NFSPROC3_NULL, NULL, 0);
 	run(age_idle);
 }
 END_TEST
@@ -325,15 +342,44 @@ static void release_disk(void)
 	t.hold_disk = false;
 }
 
-START_TEST(calls_in_flight_are_bounded_and_the_others_come_later)
+/* Held by the disk until @look lets go: all are answered in the end. */
+static void read_many(uint32_t count, uint32_t bytes, void (*look)(void))
 {
 	struct client *client = connect_client();
 
 	t.hold_disk = true;
-	for (uint32_t i = 0; i < 100; i++)
-		put_read(client, i, 100);
-	run(release_disk);
-	ck_assert_uint_eq(client->replies, 100);
+	for (uint32_t i = 0; i < count; i++)
+		put_read(client, i, bytes);
+	run(look);
+	ck_assert_uint_eq(client->replies, count);
+}
+
+START_TEST(calls_in_flight_are_bounded_and_the_others_come_later)
+{
+	read_many(100, 100, release_disk);
+}
+END_TEST
+
+START_TEST(calls_in_flight_are_bounded_for_all_connections_together)
+{
+	t.fake.config.calls_per_connection = 4096;
+	t.fake.server.calls_per_worker = 16;
+	read_many(100, 100, release_disk);
+}
+END_TEST
+
+static void release_bounded_bytes(void)
+{
+	ck_assert_uint_le(conn_of(0)->reply_bytes, 256 << 10);
+	ck_assert(list_linked(&conn_of(0)->starved_node));
+	t.hold_disk = false;
+}
+
+START_TEST(bytes_of_replies_are_bounded_as_the_administrator_says)
+{
+	t.fake.config.calls_per_connection = 4096;
+	t.fake.config.reply_bytes_per_connection = 128 << 10;
+	read_many(40, 64 << 10, release_bounded_bytes);
 }
 END_TEST
 
@@ -564,11 +610,14 @@ int main(void)
 	TCase *tcase = tcase_create("conn");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, a_connection_that_never_makes_a_call_is_timed_out);
 	tcase_add_test(tcase, a_record_that_does_not_end_is_timed_out);
 	tcase_add_test(tcase, a_client_that_takes_no_reply_is_timed_out);
 	tcase_add_test(tcase, an_idle_connection_is_closed_only_if_the_administrator_says_so);
 	tcase_add_test(tcase, a_connection_with_nothing_to_say_keeps_no_buffer);
 	tcase_add_test(tcase, calls_in_flight_are_bounded_and_the_others_come_later);
+	tcase_add_test(tcase, calls_in_flight_are_bounded_for_all_connections_together);
+	tcase_add_test(tcase, bytes_of_replies_are_bounded_as_the_administrator_says);
 	tcase_add_test(tcase, a_client_that_sends_and_never_reads_is_bounded_in_memory);
 	tcase_add_test(
 		tcase,

@@ -197,6 +197,21 @@ START_TEST(a_site_admits_so_many_lines_a_second)
 }
 END_TEST
 
+START_TEST(how_many_is_for_the_administrator)
+{
+	struct log_site site = { 0 };
+	uint64_t before = log_suppressed_count();
+
+	log_rate_set(2);
+	ck_assert(log_site_admit(&site, 1));
+	ck_assert(log_site_admit(&site, 1));
+	ck_assert(!log_site_admit(&site, 1));
+	ck_assert_uint_eq(log_suppressed_count(), before + 1);
+	log_rate_set(LOG_SITE_LINES_PER_S);
+	ck_assert(log_site_admit(&site, 1));
+}
+END_TEST
+
 static void log_burst(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -324,6 +339,7 @@ int main(void)
 	tcase_add_test(tcase, errno_is_kept_and_printed);
 	tcase_add_test(tcase, a_broken_stderr_harms_nobody);
 	tcase_add_test(tcase, a_site_admits_so_many_lines_a_second);
+	tcase_add_test(tcase, how_many_is_for_the_administrator);
 	tcase_add_test(tcase, what_was_suppressed_is_told_in_one_line);
 	tcase_add_test(tcase, a_later_line_from_elsewhere_tells_what_was_suppressed);
 	tcase_add_test(tcase, several_sites_are_told_of_each);

@@ -147,6 +147,7 @@ const struct confine_call confine_common[] = {
 	 * our threads and looks at them; reports are made with /proc and a symbolizer. */
 	{ "clone" },
 	{ "ptrace" },
+	{ "getdents" },
 	{ "wait4" },
 	{ "fork" },
 	{ "execve" },

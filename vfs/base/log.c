@@ -35,6 +35,9 @@ static const struct {
 
 static atomic_int log_level_max = LOG_LEVEL_INFO;
 
+static atomic_uint log_site_lines_max = LOG_SITE_LINES_PER_S;
+static atomic_uint_fast64_t log_suppressed_ever;
+
 static pthread_once_t log_once = PTHREAD_ONCE_INIT;
 static bool log_to_journal, log_takes_fields; /* set by log_once */
 
@@ -46,6 +49,16 @@ void log_level_set(enum log_level level)
 	assert((size_t) level < sizeof log_levels / sizeof log_levels[0]);
 
 	atomic_store_explicit(&log_level_max, (int) level, memory_order_relaxed);
+}
+
+void log_rate_set(unsigned lines_per_s)
+{
+	atomic_store_explicit(&log_site_lines_max, lines_per_s, memory_order_relaxed);
+}
+
+uint64_t log_suppressed_count(void)
+{
+	return atomic_load_explicit(&log_suppressed_ever, memory_order_relaxed);
 }
 
 bool log_enabled(enum log_level level)
@@ -210,8 +223,9 @@ bool log_site_admit(struct log_site *site, uint64_t now_s)
 		site->second = now_s;
 		site->line_count = 0;
 	}
-	if (site->line_count == LOG_SITE_LINES_PER_S) {
+	if (site->line_count >= atomic_load_explicit(&log_site_lines_max, memory_order_relaxed)) {
 		site->suppressed_count++;
+		atomic_fetch_add_explicit(&log_suppressed_ever, 1, memory_order_relaxed);
 		return false;
 	}
 	site->line_count++;

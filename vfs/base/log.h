@@ -10,10 +10,10 @@
  * LOG_LINE_BYTES_MAX are cut and end in "...".
  *
  * No client can fill the disk: each call site writes at most LOG_SITE_LINES_PER_S lines in a
- * second, and the rest is counted and told in one line ("12 similar lines suppressed (from
- * FILE:LINE)") ahead of the first line of any kind in a later second, or by log_flush(). What is
- * bounded anyway and must be complete, such as the mistakes in a configuration, goes through
- * log_always().
+ * second (log_rate_set()), and the rest is counted and told in one line ("12 similar lines
+ * suppressed (from FILE:LINE)") ahead of the first line of any kind in a later second, or by
+ * log_flush(). What is bounded anyway and must be complete, such as the mistakes in a
+ * configuration, goes through log_always().
  *
  * All functions may be called from any thread, none from a signal handler. errno is preserved.
  * Call sites must not be in code that is unloaded (dlclose).
@@ -87,6 +87,12 @@ struct log_about {
 /* Lines above @level are dropped. LOG_LEVEL_INFO until the first call. */
 void log_level_set(enum log_level level);
 bool log_enabled(enum log_level level);
+
+/* Lines a second that a call site may write. LOG_SITE_LINES_PER_S until the first call. */
+void log_rate_set(unsigned lines_per_s);
+
+/* How many lines have not been written because of that, since the start. */
+uint64_t log_suppressed_count(void);
 
 /* "error", "warning", "info", "debug": 0 or -EINVAL. */
 int log_level_parse(const char *text, enum log_level *ret_level);
