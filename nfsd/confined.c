@@ -43,6 +43,14 @@ static const struct confine_call calls[] = {
 	{ "sendmmsg" }, /* the resolver asks for both kinds of address at once */
 	{ "ioctl", 1, CONFINE_INT, FIONREAD }, /* the resolver: how long an answer is */
 
+	/* [metrics]: libmicrohttpd's loop, in a thread that gives way to all others. */
+	{ "epoll_create1" },
+	{ "epoll_ctl" },
+	{ "epoll_wait" },
+	{ "epoll_pwait" },
+	{ "sendfile" },
+	{ "setpriority" },
+
 	/* At a reload: which file system an export lies on. */
 	{ "ioctl", 1, CONFINE_INT, FS_IOC_GETFSUUID_ANY },
 	{ "ioctl", 1, CONFINE_INT, FS_XFS_IOC_FSGEOMETRY_V1 },
