@@ -7,6 +7,7 @@
 #include "nfsd/prometheus.h"
 #include "rpcgen/offload_text.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/log.h"
 
 enum {
 	/* Bounds of the histograms: 2^n microseconds. What tally.h tells apart below and above is
@@ -111,6 +112,19 @@ static void put_replies(struct metrics *metrics)
 	prometheus_u64(out, "", LABELS({ "how", "joined" }), stats->joined);
 	put_one(metrics, "counter", "lodestore_reply_cache_full_total",
 	        "Calls whose reply found no place.", stats->uncached);
+}
+
+static void put_closed(struct metrics *metrics)
+{
+	const struct summary *summary = metrics->snapshot->summary;
+
+	prometheus_family(&metrics->out, "counter", "lodestore_connections_closed_total",
+	                  "Connections that a limit closed, by limit.");
+	for (unsigned i = 0; i < CLOSED_REASONS; i++)
+		prometheus_u64(&metrics->out, "", LABELS({ "limit", counters_closed_names[i] }),
+		               summary->closed[i]);
+	put_one(metrics, "counter", "lodestore_log_lines_suppressed_total",
+	        "Lines of the log that were counted instead of written.", log_suppressed_count());
 }
 
 static void put_refusals(struct metrics *metrics)
@@ -486,6 +500,7 @@ void metrics_text(FILE *to, const struct snapshot *snapshot, struct metrics_seri
 	put_files(&metrics);
 	put_replies(&metrics);
 	put_refusals(&metrics);
+	put_closed(&metrics);
 	put_procedures(&metrics);
 	put_exports(&metrics);
 	put_clients(&metrics, series);
