@@ -19,7 +19,7 @@ check()
 	sed 's#@sbindir@#/usr/sbin#' "$unit" > "$work/$1.service"
 	systemd-analyze security --offline=true --threshold="$2" "$work/$1.service" \
 		> "$work/said" 2>&1 || lint_say "$unit" 1 \
-		"$(tail -n 1 "$work/said"). Allow it $2 tenths at most: 'systemd-analyze security' says what."
+		"$(tail -n 1 "$work/said"); $2 tenths are the most. See systemd-analyze security."
 }
 
 check lodestore-nfsd 25
