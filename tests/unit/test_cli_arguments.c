@@ -11,11 +11,12 @@
 #include "support/check_main.h"
 
 enum {
-	WORDS_MAX = 8
+	WORDS_MAX = 14
 };
 
-/* @line split at blanks, as "clone" would get it: one or two words. */
-static int parse(const char *line, struct arguments *ret_arguments, char *reterr_why)
+/* @line split at blanks, as a command with these options would get it: one or two words. */
+static int parse_as(unsigned options, const char *line, struct arguments *ret_arguments,
+                    char *reterr_why)
 {
 	static char copy[256];
 	char *argv[WORDS_MAX + 2] = { NULL }, *rest;
@@ -24,8 +25,13 @@ static int parse(const char *line, struct arguments *ret_arguments, char *reterr
 	snprintf(copy, sizeof copy, "clone %s", line);
 	for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		argv[argc++] = word;
-	return arguments_parse(argc, argv, ARGUMENT_JOB | ARGUMENT_FAST | ARGUMENT_SPACE, 1, 2,
-	                       ret_arguments, reterr_why);
+	return arguments_parse(argc, argv, options, 1, 2, ret_arguments, reterr_why);
+}
+
+static int parse(const char *line, struct arguments *ret_arguments, char *reterr_why)
+{
+	return parse_as(ARGUMENT_JOB | ARGUMENT_FAST | ARGUMENT_SPACE, line, ret_arguments,
+	                reterr_why);
 }
 
 START_TEST(defaults_are_as_the_help_says)
@@ -104,6 +110,27 @@ START_TEST(space_is_a_percentage)
 }
 END_TEST
 
+/* Each into its own place; which command takes which is for the command. */
+START_TEST(values_arrive_where_they_belong)
+{
+	struct arguments arguments;
+	char why[ARGUMENTS_WHY_BYTES];
+
+	ck_assert_int_eq(parse_as(ARGUMENT_BATCH | ARGUMENT_EXPORTS | ARGUMENT_DIRECTORY |
+	                                  ARGUMENT_HOSTS | ARGUMENT_NAME | ARGUMENT_STATUS_SOCKET,
+	                          "a --batch 7 --exports /e --directory /srv/lab --hosts 10.0.0.0/8"
+	                          " --name lab --status-socket /s",
+	                          &arguments, why),
+	                 0);
+	ck_assert_uint_eq(arguments.batch, 7);
+	ck_assert_str_eq(arguments.exports, "/e");
+	ck_assert_str_eq(arguments.directory, "/srv/lab");
+	ck_assert_str_eq(arguments.hosts, "10.0.0.0/8");
+	ck_assert_str_eq(arguments.name, "lab");
+	ck_assert_str_eq(arguments.status_socket, "/s");
+}
+END_TEST
+
 START_TEST(mistakes_are_named)
 {
 	struct arguments arguments = { .word_count = 4711 };
@@ -123,6 +150,7 @@ int main(void)
 	tcase_add_test(tcase, defaults_are_as_the_help_says);
 	tcase_add_test(tcase, options_stand_anywhere);
 	tcase_add_test(tcase, space_is_a_percentage);
+	tcase_add_test(tcase, values_arrive_where_they_belong);
 	tcase_add_loop_test(tcase, mistakes_are_named, 0, sizeof bad / sizeof bad[0]);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);

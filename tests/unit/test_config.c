@@ -47,10 +47,12 @@ static void put(const char *path, const char *text)
 /* As main() would be called; ends with NULL. "@conf" and "@exports" stand for the paths. */
 static enum settings_outcome load(const char *const *words)
 {
-	char *argv[WORDS_MAX + 2] = { (char *) "lodestore-nfsd" };
+	static char *argv[WORDS_MAX + 2]; /* config_differences() reads it again */
 	enum settings_outcome outcome;
 	int argc = 1;
 
+	memset(argv, 0, sizeof argv);
+	argv[0] = (char *) "lodestore-nfsd";
 	for (size_t i = 0; words[i]; i++) {
 		ck_assert_uint_lt(i, WORDS_MAX);
 		argv[argc++] = strcmp(words[i], "@conf") == 0      ? conf_path
@@ -169,6 +171,7 @@ static const struct {
 	{ "[nfsd]\nworkers = many\n", { NULL }, "'many'" },
 	{ "[limits]\nbulk_bytes = 64K\n", { NULL }, "lodestore.conf:2: " },
 	{ "[limits]\nbuffer_bytes = 1\n", { NULL }, "lodestore.conf:2: " },
+	{ "[nfsd]\noffload_dialects = opensds,netapp\n", { NULL }, "'netapp'" },
 	{ "[metrics]\nlisten = 9749\n", { NULL }, "for example 127.0.0.1:9749" },
 	{ "[metrics]\nlisten = localhost:9749\n", { NULL }, "'localhost:9749'" },
 	{ "[metrics]\nclients = 1001\n", { NULL }, "lodestore.conf:2: " },
@@ -209,6 +212,34 @@ START_TEST(a_directory_is_no_configuration)
 {
 	ck_assert_int_eq(LOAD("--config", dir), SETTINGS_EXIT_ERROR);
 	check_said("Is a directory");
+}
+END_TEST
+
+/* ---- reload ---- */
+
+static void add_name(void *context, const char *section, const char *key)
+{
+	char *names = context;
+	size_t length = strlen(names);
+
+	snprintf(names + length, 128 - length, "%s.%s ", section, key);
+}
+
+START_TEST(a_reload_tells_what_a_restart_would_change)
+{
+	char names[128] = "";
+
+	put(conf_path, "[nfsd]\nlog_level = info\nworkers = 2\n");
+	ck_assert_int_eq(LOAD("--config", "@conf"), SETTINGS_RUN);
+	ck_assert_int_eq(config_differences(&config, add_name, names), 0);
+	ck_assert_str_eq(names, "");
+	put(conf_path, "[nfsd]\nlog_level = debug\nworkers = 3\n[limits]\nconnections = 9\n");
+	ck_assert_int_eq(config_differences(&config, add_name, names), 0);
+	ck_assert_str_eq(names, "nfsd.workers limits.connections ");
+	put(conf_path, "[nfsd]\nworkers = many\n");
+	names[0] = '\0';
+	ck_assert_int_eq(config_differences(&config, add_name, names), -EINVAL);
+	ck_assert_str_eq(names, "");
 }
 END_TEST
 
@@ -341,6 +372,7 @@ int main(void)
 	                    (int) ARRAY_COUNT(mistakes));
 	tcase_add_test(tcase, all_mistakes_are_told_in_one_run);
 	tcase_add_test(tcase, a_directory_is_no_configuration);
+	tcase_add_test(tcase, a_reload_tells_what_a_restart_would_change);
 	tcase_add_test(tcase, exports_come_from_the_file);
 	tcase_add_test(tcase, exports_come_from_the_command_line_instead);
 	tcase_add_test(tcase, an_exports_file_without_a_line_warns);

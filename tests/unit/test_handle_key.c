@@ -98,6 +98,20 @@ START_TEST(what_cannot_be_made_or_read_is_told)
 }
 END_TEST
 
+/* What --check-config says, which makes nothing. */
+START_TEST(a_check_tells_of_the_key_and_makes_none)
+{
+	ck_assert_int_eq(vfs_handle_key_check(state, why), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(why, "restore it from a backup first"));
+	ck_assert_int_ne(access(state, F_OK), 0);
+	ck_assert_int_eq(load(), 0);
+	ck_assert_int_eq(vfs_handle_key_check(state, why), 0);
+	ck_assert_int_eq(truncate(path, 1), 0);
+	ck_assert_int_eq(vfs_handle_key_check(state, why), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why, "is damaged"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("handle_key");
@@ -108,6 +122,7 @@ int main(void)
 	tcase_add_test(tcase, no_two_servers_have_the_same_key);
 	tcase_add_test(tcase, a_damaged_key_is_refused_and_kept);
 	tcase_add_test(tcase, what_cannot_be_made_or_read_is_told);
+	tcase_add_test(tcase, a_check_tells_of_the_key_and_makes_none);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }
