@@ -77,6 +77,11 @@ bool locks_client_restarted(struct locks *locks, const struct export_address *cl
 /* All that a client has goes. How many locks. */
 unsigned locks_client_drop(struct locks *locks, const struct export_address *client);
 
+/* It is gone for good, as the administrator says: all it has goes, and it is not watched any more.
+ * False: it has nothing and is not watched. */
+bool locks_client_release(struct locks *locks, const struct export_address *client,
+                          unsigned *ret_count);
+
 bool locks_client_watched(struct locks *locks, const struct export_address *client);
 int32_t locks_state(const struct locks *locks);
 
@@ -84,5 +89,13 @@ int32_t locks_state(const struct locks *locks);
 
 /* Members of an object: how many, and what happened so far. */
 void locks_put_counts(struct locks *locks, struct json *json);
+
+/* How many there are right now; none without a lock service (NULL). */
+void locks_now(struct locks *locks, struct lock_counts *ret_counts);
+
+/* "locks", a list of what is held and waited for, at most @rows_max, by client; and "omitted".
+ * Each has client, file (a path; null if it is not known), owner, svid, first and last byte (null:
+ * to the end, however far), exclusive, and waiting. */
+void locks_put_list(struct locks *locks, struct json *json, unsigned rows_max);
 
 struct rpc_out *locks_rpc_out(struct locks *locks);

@@ -213,6 +213,21 @@ bool locks_client_restarted(struct locks *locks, const struct export_address *cl
 	return true;
 }
 
+bool locks_client_release(struct locks *locks, const struct export_address *client,
+                          unsigned *ret_count)
+{
+	bool watched = locks_client_watched(locks, client), has_some;
+
+	pthread_mutex_lock(&locks->lock);
+	has_some = lock_client_find(locks->table, client);
+	pthread_mutex_unlock(&locks->lock);
+	if (!watched && !has_some)
+		return false;
+	*ret_count = locks_client_drop(locks, client);
+	nsm_hosts_forget(locks->hosts, client);
+	return true;
+}
+
 int32_t locks_state(const struct locks *locks)
 {
 	return nsm_hosts_state(locks->hosts);

@@ -96,6 +96,12 @@ static void put_files(struct metrics *metrics)
 	        files->flush_waiters);
 	put_one(metrics, "counter", "lodestore_flush_failures_total", "Flushes that failed.",
 	        snapshot->flush_failures);
+	put_one(metrics, "gauge", "lodestore_locks", "Locks that clients hold (NLM).",
+	        snapshot->locks.locks);
+	put_one(metrics, "gauge", "lodestore_locks_waiting", "Calls that wait for a lock.",
+	        snapshot->locks.waiters);
+	put_one(metrics, "gauge", "lodestore_locks_clients", "Clients that hold or wait for one.",
+	        snapshot->locks.clients);
 }
 
 static void put_replies(struct metrics *metrics)

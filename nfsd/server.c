@@ -17,6 +17,7 @@
 #include "nfsd/http.h"
 #include "nfsd/listen.h"
 #include "nfsd/locks.h"
+#include "nfsd/locks_socket.h"
 #include "nfsd/mount3.h"
 #include "nfsd/mounts.h"
 #include "nfsd/nfs3.h"
@@ -334,6 +335,7 @@ int server_start(struct server *server, const struct config *config)
 		locks_begin(server->locks);
 		server->status = status_open(server, config->status_socket);
 		server->trace = trace_open(server, config->status_socket);
+		server->locks_socket = locks_socket_open(server->locks, config->status_socket);
 		server->http = http_open(server);
 		r = confined_calls(config->seccomp);
 	}
@@ -361,6 +363,7 @@ void server_stop(struct server *server)
 		rpcbind_unregister(server);
 	status_stop(server->status);
 	trace_stop(server->trace);
+	server->locks_socket = locks_socket_close(server->locks_socket);
 	http_stop(server->http);
 	relay_stop(server->relay); /* what it has would keep the workers from ending */
 	for (unsigned i = 0; i < server->worker_count; i++)

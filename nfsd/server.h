@@ -23,6 +23,7 @@ struct peers;
 struct rates;
 struct reload;
 struct status;
+struct locks_socket;
 struct trace;
 struct http;
 
@@ -43,8 +44,9 @@ struct server {
 	struct reload *reload; /* what the last one changed */
 	struct status *status; /* for who looks at it; NULL: nobody can */
 	struct http *http;     /* the same */
-	struct trace *trace;   /* for who looks at single calls; NULL: nobody can */
-	atomic_bool tracing;   /* somebody does */
+	struct locks_socket *locks_socket;
+	struct trace *trace; /* for who looks at single calls; NULL: nobody can */
+	atomic_bool tracing; /* somebody does */
 	size_t exports_usable;
 	bool registered; /* with rpcbind */
 	const struct export_names *names;

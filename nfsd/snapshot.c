@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfsd/locks.h"
 #include "nfsd/server.h"
 
 struct listing {
@@ -42,6 +43,7 @@ void snapshot_take(struct server *server, struct space_watch *watch, struct snap
 	vfs_counts(server->vfs, &snapshot->files);
 	snapshot->flush_failures = atomic_load(&server->flush_failures);
 	reply_cache_stats(server->replies, &snapshot->replies);
+	locks_now(server->locks, &snapshot->locks);
 	snapshot->buffers_used_bytes = atomic_load(&server->budget.used_bytes);
 	snapshot->buffers_limit_bytes = server->budget.limit_bytes;
 	snapshot->connections_limit = server->config->connections;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "nfsd/lock_table.h"
 #include "nfsd/reply_cache.h"
 #include "nfsd/sidecar.h"
 #include "nfsd/space_watch.h"
@@ -24,6 +25,7 @@ struct snapshot {
 	struct vfs_counts files;
 	uint64_t flush_failures;
 	struct reply_cache_stats replies;
+	struct lock_counts locks;
 	uint64_t buffers_used_bytes, buffers_limit_bytes, connections_limit;
 	struct snapshot_export *exports; /* the first SPACE_WATCH_EXPORTS_MAX of the file */
 	unsigned export_count, exports_served, exports_unserved;

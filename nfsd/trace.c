@@ -10,17 +10,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "nfsd/call.h"
 #include "nfsd/trace_event.h"
-#include "nfsd/unix_socket.h"
+#include "nfsd/unix_service.h"
 #include "nfsd/worker.h"
 #include "rpcgen/nfs3.h"
 #include "vfs/base/cleanup.h"
@@ -30,7 +26,6 @@
 enum {
 	RING_EVENTS = 1024, /* a power of two */
 	DRAIN_MS = 50,
-	REQUEST_MS = 2000,
 	REQUEST_BYTES = 64,
 };
 
@@ -42,9 +37,7 @@ struct trace_ring {
 
 struct trace {
 	struct server *server;
-	struct sockaddr_un address;
-	int listen_fd, stop_fd;
-	pthread_t thread;
+	struct unix_service *service;
 	atomic_uint_fast64_t client[2]; /* the address that is looked at */
 	unsigned ring_count;
 	struct trace_ring *rings[SERVER_WORKERS_MAX];
@@ -117,73 +110,14 @@ static bool drain(struct trace *trace, char **ret_text, size_t *ret_bytes)
 	return fclose(to) == 0;
 }
 
-/* Waits for @events, our end, or @wait_ms: what of @events is there; -1: we end. */
-static int wait_for(struct trace *trace, int fd, short events, int wait_ms)
-{
-	struct pollfd fds[] = { { .fd = fd, .events = events },
-		                { .fd = trace->stop_fd, .events = POLLIN } };
-
-	if (poll(fds, ARRAY_COUNT(fds), wait_ms) < 0 && errno != EINTR)
-		return -1;
-	return fds[1].revents ? -1 : fds[0].revents;
-}
-
-/* As fast as the reader takes it; meanwhile rings fill. False: it is gone, or we end. */
-static bool send_all(struct trace *trace, int fd, const char *text, size_t bytes)
-{
-	size_t sent = 0;
-
-	while (sent < bytes) {
-		ssize_t part = send(fd, text + sent, bytes - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-		if (part > 0)
-			sent += (size_t) part;
-		else if (errno != EAGAIN && errno != EINTR)
-			return false;
-		else if (wait_for(trace, fd, POLLOUT, -1) < 0)
-			return false;
-	}
-	return true;
-}
-
-/* "trace 192.0.2.7\n" */
-static bool read_request(struct trace *trace, int fd, struct export_address *ret_client)
+/* "trace 192.0.2.7" */
+static bool read_request(int fd, int stop_fd, struct export_address *ret_client)
 {
 	char request[REQUEST_BYTES];
-	ssize_t bytes;
 
-	if (wait_for(trace, fd, POLLIN, REQUEST_MS) <= 0)
-		return false;
-	bytes = recv(fd, request, sizeof request - 1, MSG_DONTWAIT);
-	if (bytes <= 0 || strncmp(request, "trace ", strlen("trace ")) != 0)
-		return false;
-	request[bytes] = '\0';
-	request[strcspn(request, "\n")] = '\0';
-	return export_address_parse(request + strlen("trace "), ret_client) == 0;
-}
-
-static void serve(struct trace *trace, int fd)
-{
-	struct export_address client;
-	uint64_t words[2];
-	bool goes_on;
-
-	if (!read_request(trace, fd, &client))
-		return;
-	memcpy(words, client.bytes, sizeof words);
-	for (unsigned i = 0; i < 2; i++)
-		atomic_store(&trace->client[i], words[i]);
-	log_info("tracing the calls of a client, as 'lodestore trace' asks");
-	atomic_store(&trace->server->tracing, true);
-	do {
-		AUTO(free_ptr) char *text = NULL;
-		size_t bytes;
-
-		/* Whatever comes from there, it is its end. */
-		goes_on = wait_for(trace, fd, POLLIN, DRAIN_MS) == 0 &&
-		          drain(trace, &text, &bytes) && send_all(trace, fd, text, bytes);
-	} while (goes_on);
-	atomic_store(&trace->server->tracing, false);
+	return unix_service_line(fd, stop_fd, request, sizeof request) &&
+	       strncmp(request, "trace ", strlen("trace ")) == 0 &&
+	       export_address_parse(request + strlen("trace "), ret_client) == 0;
 }
 
 /* What a worker was still putting in when the last reader left is of another client. */
@@ -196,20 +130,31 @@ static void forget(struct trace *trace)
 	free(text);
 }
 
-static void *trace_run(void *arg)
+static void serve(void *context, int fd, int stop_fd)
 {
-	struct trace *trace = arg;
+	struct trace *trace = context;
+	struct export_address client;
+	uint64_t words[2];
+	bool goes_on;
 
-	pthread_setname_np(pthread_self(), "trace");
-	while (wait_for(trace, trace->listen_fd, POLLIN, -1) >= 0) {
-		AUTO(close_fd) int fd = accept4(trace->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	forget(trace);
+	if (!read_request(fd, stop_fd, &client))
+		return;
+	memcpy(words, client.bytes, sizeof words);
+	for (unsigned i = 0; i < 2; i++)
+		atomic_store(&trace->client[i], words[i]);
+	log_info("tracing the calls of a client, as 'lodestore trace' asks");
+	atomic_store(&trace->server->tracing, true);
+	do {
+		AUTO(free_ptr) char *text = NULL;
+		size_t bytes;
 
-		if (fd < 0)
-			continue;
-		forget(trace);
-		serve(trace, fd);
-	}
-	return NULL;
+		/* Whatever comes from there, it is its end. */
+		goes_on = unix_service_wait(fd, stop_fd, POLLIN, DRAIN_MS) == 0 &&
+		          drain(trace, &text, &bytes) &&
+		          unix_service_send(fd, stop_fd, text, bytes);
+	} while (goes_on);
+	atomic_store(&trace->server->tracing, false);
 }
 
 /* ---- beginning and end ---- */
@@ -233,13 +178,7 @@ static int trace_begin(struct trace *trace, const char *status_path)
 
 	if (r == 0 && asprintf(&path, "%s.trace", status_path) < 0)
 		r = -ENOMEM;
-	if (r == 0)
-		r = unix_socket_listen(path, &trace->address, &trace->listen_fd);
-	if (r == 0) {
-		trace->stop_fd = eventfd(0, EFD_CLOEXEC);
-		r = trace->stop_fd < 0 ? -errno : 0;
-	}
-	return r < 0 ? r : -pthread_create(&trace->thread, NULL, trace_run, trace);
+	return r < 0 ? r : unix_service_open(path, "trace", serve, trace, &trace->service);
 }
 
 struct trace *trace_open(struct server *server, const char *status_path)
@@ -253,7 +192,6 @@ struct trace *trace_open(struct server *server, const char *status_path)
 	if (!trace)
 		return NULL;
 	trace->server = server;
-	trace->listen_fd = trace->stop_fd = -EBADF;
 	r = trace_begin(trace, status_path);
 	if (r == 0)
 		return trace;
@@ -263,25 +201,14 @@ struct trace *trace_open(struct server *server, const char *status_path)
 
 void trace_stop(struct trace *trace)
 {
-	static const uint64_t one = 1;
-
-	if (!trace)
-		return;
-	(void) !write(trace->stop_fd, &one, sizeof one);
-	pthread_join(trace->thread, NULL);
-	(void) unlink(trace->address.sun_path);
-	close_fd(&trace->listen_fd);
+	if (trace)
+		trace->service = unix_service_close(trace->service);
 }
 
 struct trace *trace_close(struct trace *trace)
 {
 	if (!trace)
 		return NULL;
-	if (trace->listen_fd >= 0) { /* it never ran */
-		(void) unlink(trace->address.sun_path);
-		close_fd(&trace->listen_fd);
-	}
-	close_fd(&trace->stop_fd);
 	for (unsigned i = 0; i < trace->ring_count; i++)
 		free(trace->rings[i]);
 	free(trace);

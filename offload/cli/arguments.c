@@ -35,6 +35,7 @@ static const struct option options[] = {
 	{ "directory", required_argument, NULL, ARGUMENT_DIRECTORY },
 	{ "hosts", required_argument, NULL, ARGUMENT_HOSTS },
 	{ "name", required_argument, NULL, ARGUMENT_NAME },
+	{ "release", required_argument, NULL, ARGUMENT_RELEASE },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -114,6 +115,9 @@ static int take_value(const struct option *option, struct arguments *arguments, 
 		break;
 	case ARGUMENT_NAME:
 		arguments->name = optarg;
+		break;
+	case ARGUMENT_RELEASE:
+		arguments->release = optarg;
 		break;
 	case ARGUMENT_STATUS_SOCKET:
 		arguments->status_socket = optarg;

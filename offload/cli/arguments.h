@@ -44,6 +44,7 @@ enum argument {
 	ARGUMENT_DIRECTORY = 1 << 19,
 	ARGUMENT_HOSTS = 1 << 20,
 	ARGUMENT_NAME = 1 << 21,
+	ARGUMENT_RELEASE = 1 << 22,
 
 	ARGUMENT_COMMON = ARGUMENT_PORT | ARGUMENT_SOCKET | ARGUMENT_JSON | ARGUMENT_TIMEOUT,
 	ARGUMENT_SPACE = ARGUMENT_WARN_SPACE | ARGUMENT_CRIT_SPACE,
@@ -55,7 +56,7 @@ struct arguments {
 	unsigned given; /* enum argument */
 	uint16_t port;
 	const char *socket, *status_socket, *exports;
-	const char *directory, *hosts, *name;
+	const char *directory, *hosts, *name, *release;
 	unsigned timeout_s;
 	unsigned batch; /* how many */
 	unsigned warn_space_percent, crit_space_percent;

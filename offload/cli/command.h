@@ -28,6 +28,7 @@ extern const struct command clone_command, reserve_command, stat_command, checks
 extern const struct command punch_command, jobs_command, wait_command, cancel_command;
 extern const struct command status_command, clients_command, exports_command;
 extern const struct command top_command, export_command, setup_command, trace_command;
+extern const struct command locks_command;
 extern const struct command check_config_command, reload_command, rehearse_command;
 
 /* One line on stderr: "lodestore: ...". */

@@ -23,7 +23,7 @@ void document_free(struct document *document)
 	document->value = json_value_free(document->value);
 }
 
-int document_ask(const char *path, struct document *document)
+int document_request(const char *path, const char *request, struct document *document)
 {
 	uint64_t until_ms = link_now_ms() + ANSWER_MS;
 	AUTO(close_fd) int fd = -EBADF;
@@ -32,10 +32,19 @@ int document_ask(const char *path, struct document *document)
 	*document = (struct document){ 0 };
 	r = link_connect_unix(path, until_ms, &fd);
 	if (r == 0)
+		r = link_send(fd, (const uint8_t *) request, strlen(request), until_ms);
+	if (r == 0)
 		r = link_receive_all(fd, DOCUMENT_BYTES_MAX, until_ms, &document->text,
 		                     &document->text_bytes);
 	if (r == 0)
 		r = json_read(document->text, document->text_bytes, &document->value);
+	return r;
+}
+
+int document_ask(const char *path, struct document *document)
+{
+	int r = document_request(path, "", document);
+
 	if (r == 0 && json_find_number(document->value, "format") != FORMAT_KNOWN)
 		r = -EBADMSG;
 	return r;

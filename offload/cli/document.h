@@ -22,6 +22,9 @@ struct document {
 int document_ask(const char *path, struct document *document);
 void document_free(struct document *document);
 
+/* What one of the sockets beside that one answers to a line, which is sent first. */
+int document_request(const char *path, const char *request, struct document *document);
+
 /* Two of them, and a second between: rates are of that second. @documents: zeroed. */
 int document_ask_twice(const char *path, struct document documents[2]);
 

@@ -25,6 +25,7 @@ static const struct command *const commands[] = {
 	&clients_command,
 	&exports_command,
 	&trace_command,
+	&locks_command,
 	&setup_command,
 	&export_command,
 	&check_config_command,

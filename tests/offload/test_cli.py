@@ -558,7 +558,7 @@ def test_reload_checks_then_tells_what_runs(tmp_path, checked, running, status):
 
 
 OF_THIS_MACHINE = ("check-config", "reload", "status", "top", "clients", "exports", "export",
-                   "setup", "trace")
+                   "setup", "trace", "locks")
 
 
 @ALONE

@@ -117,9 +117,10 @@ START_TEST(values_arrive_where_they_belong)
 	char why[ARGUMENTS_WHY_BYTES];
 
 	ck_assert_int_eq(parse_as(ARGUMENT_BATCH | ARGUMENT_EXPORTS | ARGUMENT_DIRECTORY |
-	                                  ARGUMENT_HOSTS | ARGUMENT_NAME | ARGUMENT_STATUS_SOCKET,
+	                                  ARGUMENT_HOSTS | ARGUMENT_NAME | ARGUMENT_STATUS_SOCKET |
+	                                  ARGUMENT_RELEASE,
 	                          "a --batch 7 --exports /e --directory /srv/lab --hosts 10.0.0.0/8"
-	                          " --name lab --status-socket /s",
+	                          " --name lab --status-socket /s --release h",
 	                          &arguments, why),
 	                 0);
 	ck_assert_uint_eq(arguments.batch, 7);
@@ -128,6 +129,7 @@ START_TEST(values_arrive_where_they_belong)
 	ck_assert_str_eq(arguments.hosts, "10.0.0.0/8");
 	ck_assert_str_eq(arguments.name, "lab");
 	ck_assert_str_eq(arguments.status_socket, "/s");
+	ck_assert_str_eq(arguments.release, "h");
 }
 END_TEST
 
