@@ -72,7 +72,9 @@ def check(esx, raw, chance):
     assert settings_of(new) == settings_of(old)
     assert new.get("CID") == esx.content_id(ids[:4]) and new.get("ddb.uuid")
     assert (new.get("ddb.thinProvisioned") == "1") == thin
-    assert rewritten(esx, raw_new, names, thin, ids) == raw_new
+    again = rewritten(esx, raw_new, names, thin, ids)
+    # A file cut behind a CR gets its LF with the next line, and is one with CRLF from then on.
+    assert again.replace(b"\r\n", b"\n") == raw_new.replace(b"\r\n", b"\n")
     return True
 
 

@@ -77,13 +77,18 @@ done
 # The rewriting of descriptors is Python: inputs of its own, as many as a minute takes.
 if wanted descriptor; then
 	inputs=$((minutes * 200000)) log=build-fuzz/fuzz-descriptor.log
-	if ESX_FUZZ_INPUTS=$inputs python3 -m pytest -q -p no:cacheprovider \
+	# The first Python that has pytest: the one in PATH need not be the system's.
+	for python in python3 /usr/bin/python3; do
+		! "$python" -c 'import pytest' 2> /dev/null || break
+	done
+	if ESX_FUZZ_INPUTS=$inputs "$python" -m pytest -q -p no:cacheprovider \
 		tests/esx/test_descriptor_any.py > "$log" 2>&1; then
 		good=$((good + 1))
 		echo "PASS descriptor: $inputs runs"
 	else
 		bad=$((bad + 1))
-		echo "FAIL descriptor: $(grep -m 1 ESX_FUZZ_SEED= "$log"); log $log"
+		echo "FAIL descriptor: $(grep -m 1 ESX_FUZZ_SEED= "$log" || tail -n 1 "$log")"
+		echo "    log $log"
 	fi
 fi
 
