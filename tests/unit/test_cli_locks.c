@@ -11,7 +11,8 @@
 #include "vfs/base/cleanup.h"
 
 #define HEAD                 "CLIENT               KIND      STATE   BYTES                FILE\n"
-#define LOCK(more)           "{\"client\": \"192.0.2.7\", \"exclusive\": true, \"waiting\": false, " more "}"
+#define LOCK(more)           "{" CLIENT ", " more "}"
+#define CLIENT               "\"client\": \"192.0.2.7\", \"exclusive\": true, \"waiting\": false"
 #define LIST(locks, omitted) "{\"locks\": [" locks "], \"omitted\": " omitted "}"
 
 static const struct {
