@@ -94,15 +94,29 @@ static void say_end(const struct job_record *record)
 	       LOG_ESCAPED(record->text));
 }
 
+static void say_begin(const struct job_record *record)
+{
+	static const struct export_address nobody;
+	char text[EXPORT_ADDRESS_TEXT_BYTES];
+	bool local = memcmp(&record->host, &nobody, sizeof nobody) == 0;
+	const struct log_about about = {
+		.client = local ? NULL : export_address_print(&record->host, text),
+		.call = offload_kind_name(record->kind),
+	};
+
+	log_about(LOG_LEVEL_INFO, &about, "job %llu: %s of %s%s%s, asked by %s (uid %u)",
+	          (unsigned long long) record->id, about.call, LOG_ESCAPED(record->source.shown),
+	          record->destination.shown[0] ? " to " : "",
+	          LOG_ESCAPED(record->destination.shown), local ? "root here" : about.client,
+	          record->cred.uid);
+}
+
 static void job_told(void *context, const struct job_record *record)
 {
 	struct offloadd *offloadd = context;
 
 	if (record->state == OFFLOAD_STATE_QUEUED)
-		log_info("job %llu: %s of %s%s%s", (unsigned long long) record->id,
-		         offload_kind_name(record->kind), LOG_ESCAPED(record->source.shown),
-		         record->destination.shown[0] ? " to " : "",
-		         LOG_ESCAPED(record->destination.shown));
+		say_begin(record);
 	else
 		say_end(record);
 	if (!job_is_live(record))
