@@ -410,7 +410,7 @@ def test_users_may_what_the_server_lets_them():
     (("reserve", "a:/x", "0"), "as in 40G"),
     (("reserve", "a:/x", "9000000T"), "as in 40G"),
     (("wait", "a:"), "missing"),
-    (("reload", "now"), "no arguments"),
+    (("reload", "now"), "one argument too many"),
 ])
 def test_usage(words, why):
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)

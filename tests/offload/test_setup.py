@@ -57,6 +57,7 @@ def test_who_leaves_leaves_nothing(tmp_path, answers, says):
 def test_ctrl_c_leaves_nothing(tmp_path):
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background ignores it
         os.execv(PROGRAM, [PROGRAM, "setup", "--exports", str(tmp_path / "exports")])
     text, end = b"", time.monotonic() + 60
     for question, word in ((b"Directory", str(tmp_path / "ds").encode() + b"\n"),
