@@ -26,7 +26,7 @@ static const struct privilege privileges[] = {
 	{ CAP_CHOWN, "CAP_CHOWN", "root of a client cannot give files away" },
 	{ CAP_FOWNER, "CAP_FOWNER", "root of a client cannot change others' modes and times" },
 	{ CAP_FSETID, "CAP_FSETID", "root of a client loses set-id bits" },
-	{ CAP_MKNOD, "CAP_MKNOD", "root of a client cannot make devices" },
+	{ CAP_MKNOD, "CAP_MKNOD", "root of a client cannot make devices", true },
 	{ CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE", "port 111 cannot be answered", true },
 };
 
