@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check-exposure.sh [ROOT] - the units leave little within reach, as systemd-analyze measures it, and
-# all system calls that the programs' own lists have (with those that set these lists): what the unit
-# forbids fails with EPERM under systemd only, where no test of ours runs.
+# check-exposure.sh [ROOT] - the units leave little within reach, as systemd-analyze measures it,
+# and all system calls that the programs' own lists have, with those that set these lists: what a
+# unit forbids fails under systemd only, where no test of ours runs.
 
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -55,7 +55,7 @@ allows()
 		printf '%s\n' seccomp prctl capset io_uring_setup io_uring_register
 	} | sort -u > "$work/made"
 	while read -r call; do
-		lint_say "$unit" 1 "SystemCallFilter= forbids $call, which the program makes ($2, $list)."
+		lint_say "$unit" 1 "SystemCallFilter= forbids $call, which the program makes ($2)."
 	done < <(comm -13 "$work/allowed" "$work/made")
 }
 
