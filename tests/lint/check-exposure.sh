@@ -62,5 +62,5 @@ allows()
 check lodestore-nfsd 25
 allows lodestore-nfsd nfsd/confined.c
 allows lodestore-offloadd offload/confined.c
-check lodestore-offloadd 15
+check lodestore-offloadd 16
 lint_end
