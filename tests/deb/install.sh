@@ -160,4 +160,8 @@ for release in "${releases[@]}"; do
 	SANDBOX_NET=host sandbox_enter "$(mktemp -d "$work/$release.XXXXXX")" tests/deb/inside.sh \
 		"$debs" "/var/cache/lodestore-test/$release"
 done
+say "Debian ${releases[0]} under systemd"
+base=/var/cache/lodestore-test/${releases[0]}
+SANDBOX_NET=host sandbox_enter "$(mktemp -d "$work/systemd.XXXXXX")" tests/deb/systemd.sh \
+	"$debs" "$base"
 echo "OK: built, installed, served, upgraded, removed, purged"
