@@ -51,7 +51,7 @@ exec > /root/try.log 2>&1
 claim() { what=$1; shift; if "$@"; then echo "ok: $what"; else echo "NOT SO: $what"; fi; }
 units='lodestore-nfsd lodestore-offloadd'
 claim "both run" systemctl is-active $units
-claim "the server is well" lodestore status --check
+claim "the server is well" lodestore status --check --warn-space 0% --crit-space 0%
 claim "a clone through both" lodestore clone 127.0.0.1:/srv/lab/a 127.0.0.1:/srv/lab/b
 claim "is equal" cmp /srv/lab/a /srv/lab/b
 claim "a checksum" lodestore checksum 127.0.0.1:/srv/lab/b
@@ -64,7 +64,8 @@ for n in 1 2 3; do
 	sleep 1
 done
 systemctl kill -s KILL --kill-who=main lodestore-nfsd
-sleep 3
+tries=300
+while sleep 0.2; ! lodestore status > /dev/null 2>&1 && [ $tries -gt 0 ]; do tries=$((tries - 1)); done
 claim "it comes back after a kill" systemctl is-active lodestore-nfsd
 claim "the sidecar restarts" systemctl restart lodestore-offloadd
 claim "and serves" lodestore jobs 127.0.0.1:
@@ -89,7 +90,7 @@ END
 
 boot()
 {
-	timeout 240 systemd-nspawn --quiet --directory="$root" --register=no --keep-unit \
+	timeout 400 systemd-nspawn --quiet --directory="$root" --register=no --keep-unit \
 		--machine=lodestore-test --resolv-conf=off --bind="$SANDBOX_WORK/srv:/srv" \
 		--capability=CAP_MKNOD --system-call-filter="open_by_handle_at io_uring_setup \
 			io_uring_enter io_uring_register" --boot \
@@ -116,11 +117,11 @@ fi
 ip link set lo up
 boot &
 boot=$!
-wait_for "$log" 60 || {
+wait_for "$log" 120 || {
 	echo "SKIP: systemd-nspawn does not boot here: $(tail -n 1 "$SANDBOX_WORK/boot.log")"
 	exit 0
 }
-wait_for "$SANDBOX_WORK/srv/working" 60 || die "it does not get to work"
+wait_for "$SANDBOX_WORK/srv/working" 120 || die "it does not get to work"
 python3 -B tests/clients/wire_check.py --port 2049 --export /srv/lab --offload \
 	> "$SANDBOX_WORK/wire.log" || die "what runs under systemd does not serve"
 touch "$SANDBOX_WORK/srv/served"
