@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# systemd.sh DEBS BASE - for install.sh, in its sandbox: the packages in the folder DEBS under a real
-# systemd, in an overlay of the clean Debian BASE that systemd-nspawn boots: the units as they are,
-# with all they forbid. What they serve is used over the wire; restarts and a kill refuse nobody.
+# systemd.sh DEBS BASE - for install.sh, in its sandbox: the packages in the folder DEBS under a
+# real systemd, in an overlay of the clean Debian BASE that systemd-nspawn boots: the units as they
+# are, with all they forbid. What they serve is used over the wire; restarts and a kill refuse
+# nobody.
 #
 # A machine on which systemd-nspawn does not boot is told, and is no failure.
 
@@ -65,7 +66,9 @@ for n in 1 2 3; do
 done
 systemctl kill -s KILL --kill-who=main lodestore-nfsd
 tries=300
-while sleep 0.2; ! lodestore status > /dev/null 2>&1 && [ $tries -gt 0 ]; do tries=$((tries - 1)); done
+while sleep 0.2; ! lodestore status > /dev/null 2>&1 && [ $tries -gt 0 ]; do
+	tries=$((tries - 1))
+done
 claim "it comes back after a kill" systemctl is-active lodestore-nfsd
 claim "the sidecar restarts" systemctl restart lodestore-offloadd
 claim "and serves" lodestore jobs 127.0.0.1:
