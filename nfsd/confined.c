@@ -5,7 +5,6 @@
  */
 #include "nfsd/confined.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 #include <stddef.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 
 #include "vfs/base/cleanup.h"
 #include "vfs/base/log.h"
-#include "vfs/base/privileges.h"
 #include "vfs/fs_ioctls.h"
 #include "vfs/identity.h"
 
@@ -60,21 +58,11 @@ static const struct confine_call calls[] = {
 
 int confined_privileges(void)
 {
-	char missing[1024];
-	int r = privileges_keep(privileges, ARRAY_COUNT(privileges), missing, sizeof missing);
+	char why[VFS_IDENTITY_WHY_BYTES];
+	int r = vfs_identity_keep(privileges, ARRAY_COUNT(privileges), why);
 
-	if (r == -EPERM && missing[0])
-		log_error("this process lacks %s. Run it as root, or give it these capabilities"
-		          " (AmbientCapabilities= in the unit)",
-		          missing);
-	else if (r < 0)
-		log_error("cannot give up capabilities that are not needed: %s", strerror(-r));
 	if (r < 0)
-		return r;
-	r = vfs_identity_init();
-	if (r == -EPERM)
-		log_error("this process lacks all user ids: it runs in a user namespace that maps"
-		          " only some. Run it outside, or map all (0 to 4294967294)");
+		log_error("%s", why);
 	return r;
 }
 

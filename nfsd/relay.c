@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +27,7 @@
 #include "rpcgen/record.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/list.h"
+#include "vfs/base/unix_address.h"
 #include "vfs/base/log.h"
 
 enum {
@@ -266,20 +266,6 @@ static void relayed_end(struct relay *relay, struct relayed *relayed, int error)
 	loop_post(relayed->call->worker->loop, &relayed->task); /* relayed is gone */
 }
 
-static int relayed_connect(const struct relay *relay, struct relayed *relayed)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	if (strlen(relay->socket_path) >= sizeof address.sun_path)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, relay->socket_path, strlen(relay->socket_path) + 1);
-	relayed->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (relayed->fd < 0)
-		return -errno;
-	/* A Unix socket connects at once, or its listener's queue is full. */
-	return connect(relayed->fd, (struct sockaddr *) &address, sizeof address) < 0 ? -errno : 0;
-}
-
 static int relayed_send(struct relayed *relayed)
 {
 	ssize_t count = send(relayed->fd, relayed->message + relayed->sent_bytes,
@@ -373,7 +359,7 @@ static void relay_admit(struct relay *relay)
 	relay->retry = false;
 	while (relay->mine_count < CALLS_MAX && !list_empty(&relay->queued)) {
 		struct relayed *relayed = container_of(relay->queued.next, struct relayed, node);
-		int r = relayed_connect(relay, relayed);
+		int r = unix_connect(relay->socket_path, &relayed->fd);
 
 		if (r == -EAGAIN) {
 			close_fd(&relayed->fd);

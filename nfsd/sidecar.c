@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "rpcgen/xdr_cursor.h"
 #include "rpcgen/xdr_generated.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/unix_address.h"
 
 enum {
 	AGAIN_MS = 1000,        /* after an answer */
@@ -44,24 +44,6 @@ static uint64_t now_ms(void)
 }
 
 /* ---- one call ---- */
-
-static int connect_to(const char *path, int *ret_fd)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	AUTO(close_fd) int fd = -EBADF;
-
-	if (strlen(path) >= sizeof address.sun_path)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	/* A Unix socket connects at once, or its listener's queue is full. */
-	if (connect(fd, (struct sockaddr *) &address, sizeof address) < 0)
-		return -errno;
-	*ret_fd = take_fd(&fd);
-	return 0;
-}
 
 /* A socket that was just made takes so little at once. */
 static int send_call(int fd)
@@ -149,7 +131,7 @@ static int ask(const char *socket_path, offload_totals *ret_totals)
 {
 	uint64_t until_ms = now_ms() + ANSWER_MS;
 	AUTO(close_fd) int fd = -EBADF;
-	int r = connect_to(socket_path, &fd);
+	int r = unix_connect(socket_path, &fd);
 
 	if (r == 0)
 		r = send_call(fd);

@@ -10,6 +10,7 @@
 
 #include "vfs/base/cleanup.h"
 #include "vfs/base/process.h"
+#include "vfs/base/unix_address.h"
 
 enum {
 	LISTEN_BACKLOG = 64
@@ -30,13 +31,12 @@ static void make_directory(const char *path)
 /* The mode is set before anybody can connect: no listen(2) yet. */
 int unix_socket_listen(const char *path, struct sockaddr_un *ret_address, int *ret_fd)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	AUTO(close_fd) int fd = -EBADF;
-	int r;
+	struct sockaddr_un address;
+	int r = unix_address(path, &address);
 
-	if (strlen(path) >= sizeof address.sun_path)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (r < 0)
+		return r;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;

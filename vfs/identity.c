@@ -71,6 +71,32 @@ int vfs_identity_init(void)
 	               : 0;
 }
 
+int vfs_identity_keep(const struct privilege *privileges, size_t count,
+                      char reterr_why[VFS_IDENTITY_WHY_BYTES])
+{
+	char missing[1024] = "";
+	int r = privileges_keep(privileges, count, missing, sizeof missing);
+
+	if (r == -EPERM && missing[0])
+		snprintf(reterr_why, VFS_IDENTITY_WHY_BYTES,
+		         "this process lacks %s. Run it as root, or give it these capabilities"
+		         " (AmbientCapabilities= in the unit)",
+		         missing);
+	else if (r < 0)
+		snprintf(reterr_why, VFS_IDENTITY_WHY_BYTES,
+		         "cannot give up capabilities that are not needed: %s", strerror(-r));
+	if (r < 0)
+		return r;
+	r = vfs_identity_init();
+	if (r < 0)
+		snprintf(reterr_why, VFS_IDENTITY_WHY_BYTES, "this process lacks %s",
+		         r == -EPERM
+		                 ? "all user ids: it runs in a user namespace that maps only some."
+		                   " Run it outside, or map all (0 to 4294967294)"
+		                 : strerror(-r));
+	return r;
+}
+
 static bool identity_same(const struct vfs_cred *cred)
 {
 	const struct vfs_cred *now = &identity_now.cred;

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vfs/base/privileges.h"
+
 enum {
 	VFS_GROUPS_MAX = 32
 };
@@ -24,6 +26,15 @@ bool vfs_cred_has_group(const struct vfs_cred *cred, uint32_t gid);
 /* Before threads start, with the capabilities that there will be (vfs/base/privileges.h). 0; -EPERM
  * in a user namespace that maps only some ids, where acting as the others would fail; -ENOMEM. */
 int vfs_identity_init(void);
+
+enum {
+	VFS_IDENTITY_WHY_BYTES = 1280
+};
+
+/* Keep these capabilities and give up all others, for good, then the above: what a daemon does at
+ * its start. 0 or a negative errno, and then in @reterr_why what is missing and what to do. */
+int vfs_identity_keep(const struct privilege *privileges, size_t count,
+                      char reterr_why[VFS_IDENTITY_WHY_BYTES]);
 
 /* From now on this thread's file-system calls are the caller's (setfsuid(2), groups,
  * capabilities). */

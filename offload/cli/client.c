@@ -267,6 +267,17 @@ static int call_once(struct client *client, const struct client_call *call, void
 	return r;
 }
 
+struct client_call client_jobs_call(const offload_jobs_args *args)
+{
+	return (struct client_call){
+		.procedure = OFFLOAD_JOBS,
+		.encode = (xdrproc_t) xdr_offload_jobs_args,
+		.args = args,
+		.decode = (xdrproc_t) xdr_offload_jobs_result,
+		.result_bytes = sizeof(offload_jobs_result),
+	};
+}
+
 int client_call(struct client *client, const struct client_call *call, void *ret_result)
 {
 	uint64_t until_ms = link_now_ms() + client->timeout_ms;

@@ -14,6 +14,7 @@
 
 #include "offload/cli/arguments.h"
 #include "offload/cli/place.h"
+#include "rpcgen/offload.h"
 
 enum {
 	CLIENT_WHY_BYTES = 512,
@@ -49,6 +50,9 @@ struct client_call {
 int client_open(struct client *client, const struct place *place,
                 const struct arguments *arguments);
 void client_close(struct client *client);
+
+/* JOBS, a page of it: those behind args->after_id, the oldest first. Kept: @args. */
+struct client_call client_jobs_call(const offload_jobs_args *args);
 
 /* On success free @ret_result with xdr_free(). On failure client->why is a sentence without a full
  * stop: -EINTR after Ctrl-C, -EPROTO if what answers does not serve the program. */

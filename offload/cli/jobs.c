@@ -36,13 +36,7 @@ static void listing_done(struct listing *listing)
 static int ask_page(struct session *session, uint64_t after_id, offload_jobs_result *ret_page)
 {
 	const offload_jobs_args args = { after_id, OFFLOAD_JOBS_MAX };
-	const struct client_call call = {
-		.procedure = OFFLOAD_JOBS,
-		.encode = (xdrproc_t) xdr_offload_jobs_args,
-		.args = &args,
-		.decode = (xdrproc_t) xdr_offload_jobs_result,
-		.result_bytes = sizeof *ret_page,
-	};
+	const struct client_call call = client_jobs_call(&args);
 	int status = session_call(session, &call, ret_page);
 
 	if (status != COMMAND_DONE || ret_page->status == OFFLOAD_OK)

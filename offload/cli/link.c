@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "rpcgen/record.h"
 #include "rpcgen/rpc_call.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/unix_address.h"
 
 enum {
 	MS_PER_S = 1000,
@@ -135,13 +135,12 @@ int link_connect_tcp(const struct addrinfo *address, uint64_t until_ms, int *ret
 
 int link_connect_unix(const char *path, uint64_t until_ms, int *ret_fd)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	AUTO(close_fd) int fd = -EBADF;
-	int r;
+	struct sockaddr_un address;
+	int r = unix_address(path, &address);
 
-	if (strlen(path) >= sizeof address.sun_path)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (r < 0)
+		return r;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;

@@ -22,13 +22,7 @@ static int keep_live(struct sidecar *sidecar, const offload_jobs *page)
 static int ask_page(struct sidecar *sidecar, uint64_t after_id, offload_jobs_result *ret_page)
 {
 	const offload_jobs_args args = { after_id, OFFLOAD_JOBS_MAX };
-	const struct client_call call = {
-		.procedure = OFFLOAD_JOBS,
-		.encode = (xdrproc_t) xdr_offload_jobs_args,
-		.args = &args,
-		.decode = (xdrproc_t) xdr_offload_jobs_result,
-		.result_bytes = sizeof *ret_page,
-	};
+	const struct client_call call = client_jobs_call(&args);
 
 	return client_call(&sidecar->client, &call, ret_page);
 }

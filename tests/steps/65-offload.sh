@@ -32,10 +32,7 @@ for test in space engine jobs journal kill; do
 done
 count_add "$good" "$bad"
 
-# The first Python that has pytest: the one in PATH need not be the system's.
-for python in python3 /usr/bin/python3; do
-	! "$python" -c 'import pytest' 2> /dev/null || break
-done
+python=$(pytest_python)
 # Most of what the command does and prints is the same everywhere: all of it once.
 chosen=() once='test_cli or test_export or test_setup'
 [ "$kind" = xfs ] ||

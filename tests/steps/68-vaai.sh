@@ -256,10 +256,7 @@ daemon nfsd stop
 
 # ---- against a server that fails
 
-# The first Python that has pytest: the one in PATH need not be the system's.
-for python in python3 /usr/bin/python3; do
-	! "$python" -c 'import pytest' 2> /dev/null || break
-done
+python=$(pytest_python)
 if [ "$1" = xfs-alone ]; then
 	LODESTORE=$build/offload/cli/lodestore "$python" -m pytest -q -p no:cacheprovider \
 		--junit-xml="$work/junit.xml" tests/plugin/test_rehearse.py ||

@@ -18,10 +18,7 @@ export TMPDIR=$SANDBOX_WORK/volume
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:strict_string_checks=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 
-# The first Python that has pytest: the one in PATH need not be the system's.
-for python in python3 /usr/bin/python3; do
-	! "$python" -c 'import pytest' 2> /dev/null || break
-done
+python=$(pytest_python)
 status=0
 METRICS_DIR=$TMPDIR OFFLOADD=$build/offload/lodestore-offloadd NFSD=$build/nfsd/lodestore-nfsd \
 	PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider \

@@ -11,6 +11,8 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
+# shellcheck source=tests/support/python.sh
+. tests/support/python.sh
 minutes=1 words=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -77,10 +79,7 @@ done
 # The rewriting of descriptors is Python: inputs of its own, as many as a minute takes.
 if wanted descriptor; then
 	inputs=$((minutes * 200000)) log=build-fuzz/fuzz-descriptor.log
-	# The first Python that has pytest: the one in PATH need not be the system's.
-	for python in python3 /usr/bin/python3; do
-		! "$python" -c 'import pytest' 2> /dev/null || break
-	done
+	python=$(pytest_python)
 	if ESX_FUZZ_INPUTS=$inputs "$python" -m pytest -q -p no:cacheprovider \
 		tests/esx/test_descriptor_any.py > "$log" 2>&1; then
 		good=$((good + 1))

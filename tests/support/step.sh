@@ -7,6 +7,8 @@ set -euo pipefail
 
 # shellcheck source=tests/support/serve.sh
 . tests/support/serve.sh
+# shellcheck source=tests/support/python.sh
+. tests/support/python.sh
 
 # jobs: other work may be going on; two is what CI has.
 jobs=2

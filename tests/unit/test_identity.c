@@ -156,6 +156,26 @@ START_TEST(one_threads_identity_is_not_anothers)
 }
 END_TEST
 
+/* ---- at a daemon's start ---- */
+
+START_TEST(what_a_daemon_needs_is_kept_or_named)
+{
+	static const struct privilege setuid_only[] = {
+		{ CAP_SETUID, "CAP_SETUID", "it cannot act" },
+	};
+	static const struct privilege with_admin[] = {
+		{ CAP_SETUID, "CAP_SETUID", "it cannot act" },
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "nothing is mounted" },
+	};
+	char why[VFS_IDENTITY_WHY_BYTES] = "";
+
+	ck_assert_int_eq(vfs_identity_keep(setuid_only, 1, why), 0);
+	ck_assert_str_eq(why, "");
+	ck_assert_int_eq(vfs_identity_keep(with_admin, 2, why), -EPERM);
+	ck_assert_ptr_nonnull(strstr(why, "lacks CAP_SYS_ADMIN (nothing is mounted). Run it as"));
+}
+END_TEST
+
 /* ---- without uid 0, by capabilities alone ---- */
 
 /* From here on the process is what the unit makes of it: a user with capabilities. */
@@ -214,6 +234,7 @@ int main(void)
 	tcase_add_test(tcase, groups_count_and_go_again);
 	tcase_add_test(tcase, who_is_not_root_has_no_power_of_roots);
 	tcase_add_test(tcase, one_threads_identity_is_not_anothers);
+	tcase_add_test(tcase, what_a_daemon_needs_is_kept_or_named);
 	tcase_add_test(tcase, a_service_without_uid_0_acts_as_its_callers);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);

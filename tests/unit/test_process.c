@@ -15,6 +15,7 @@
 
 #include "support/temp_dir.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/unix_address.h"
 
 static int told[2]; /* what the daemon says to the test */
 
@@ -185,6 +186,31 @@ START_TEST(a_socket_that_was_left_is_taken_over_and_a_living_one_is_not)
 }
 END_TEST
 
+START_TEST(a_socket_is_connected_to_by_its_path)
+{
+	char dir[TEMP_DIR_BYTES], path[TEMP_PATH_BYTES], longest[200];
+	AUTO(close_fd) int listening = listener();
+	AUTO(close_fd) int fd = -EBADF;
+	struct sockaddr_un address;
+
+	temp_dir_make(dir);
+	temp_path(path, dir, "socket");
+	ck_assert_int_eq(unix_connect(path, &fd), -ENOENT);
+	ck_assert_int_eq(process_bind_socket(listening, path), 0);
+	ck_assert_int_eq(unix_connect(path, &fd), -ECONNREFUSED);
+	ck_assert_int_eq(listen(listening, 1), 0);
+	ck_assert_int_eq(unix_connect(path, &fd), 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	ck_assert_int_eq(unix_address(path, &address), 0);
+	ck_assert_str_eq(address.sun_path, path);
+	memset(longest, 'x', sizeof longest - 1);
+	longest[sizeof longest - 1] = '\0';
+	ck_assert_int_eq(unix_address(longest, &address), -ENAMETOOLONG);
+	ck_assert_int_eq(unix_connect(longest, &fd), -ENAMETOOLONG);
+	temp_dir_remove(dir);
+}
+END_TEST
+
 START_TEST(a_file_in_the_place_of_a_socket_stays)
 {
 	char dir[TEMP_DIR_BYTES], path[TEMP_PATH_BYTES], longest[200];
@@ -220,6 +246,7 @@ int main(void)
 	tcase_add_test(tcase, without_a_process_an_errno);
 	tcase_add_test(tcase, prepared_signals_wait_and_pipes_do_not_kill);
 	tcase_add_test(tcase, a_socket_that_was_left_is_taken_over_and_a_living_one_is_not);
+	tcase_add_test(tcase, a_socket_is_connected_to_by_its_path);
 	tcase_add_test(tcase, a_file_in_the_place_of_a_socket_stays);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "vfs/base/cleanup.h"
+#include "vfs/base/unix_address.h"
 
 enum {
 	MMAP_THRESHOLD_BYTES = 64 << 10, /* all but the smallest buffers go back when freed */
@@ -142,12 +143,12 @@ static bool is_socket(const char *path)
 
 int process_bind_socket(int fd, const char *path)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	AUTO(close_fd) int probe = -EBADF;
+	struct sockaddr_un address;
+	int r = unix_address(path, &address);
 
-	if (strlen(path) >= sizeof address.sun_path)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (r < 0)
+		return r;
 	if (bind(fd, (const struct sockaddr *) &address, sizeof address) == 0)
 		return 0;
 	if (errno != EADDRINUSE)
