@@ -12,7 +12,8 @@
 
 enum {
 	REQUEST_BYTES = 64,
-	ROWS_MAX = 20000
+	ROWS_MAX = 20000,
+	TAKE_MS = 5000, /* who stops reading keeps the next one waiting no longer */
 };
 
 struct locks_socket {
@@ -66,7 +67,7 @@ static void serve(void *context, int fd, int stop_fd)
 	json_end(&json, '}');
 	fputc('\n', json.to);
 	if (fclose(json.to) == 0)
-		(void) unix_service_send(fd, stop_fd, text, bytes);
+		(void) unix_service_send(fd, stop_fd, text, bytes, TAKE_MS);
 }
 
 struct locks_socket *locks_socket_open(struct locks *locks, const char *status_path)

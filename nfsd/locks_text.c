@@ -59,26 +59,39 @@ struct rows {
 	struct json *json;
 	unsigned room;
 	uint64_t omitted;
+	const struct lock_file
+		*file;      /* of the last row, and where it is; most rows have the same */
+	ssize_t path_bytes; /* -1: it is not known */
+	char path[PATH_MAX];
 };
 
 /* Where the kernel has it now; a name that a removed file had is none. */
-static void put_path(struct json *json, const struct lock_file *file)
+static ssize_t path_of(const struct lock_file *file, char path[PATH_MAX])
 {
 	static const char removed[] = " (deleted)";
-	char link[64], path[PATH_MAX];
-	ssize_t bytes = -1;
+	char link[64];
+	ssize_t bytes;
 
-	if (file->fd >= 0) {
-		snprintf(link, sizeof link, "/proc/self/fd/%d", file->fd);
-		bytes = readlink(link, path, sizeof path);
-	}
+	if (file->fd < 0)
+		return -1;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", file->fd);
+	bytes = readlink(link, path, PATH_MAX);
 	if (bytes > (ssize_t) strlen(removed) &&
 	    memcmp(path + bytes - strlen(removed), removed, strlen(removed)) == 0)
-		bytes = -1;
-	if (bytes < 0)
-		json_null(json, "file");
+		return -1;
+	return bytes;
+}
+
+static void put_path(struct rows *rows, const struct lock_file *file)
+{
+	if (rows->file != file) {
+		rows->file = file;
+		rows->path_bytes = path_of(file, rows->path);
+	}
+	if (rows->path_bytes < 0)
+		json_null(rows->json, "file");
 	else
-		json_text(json, "file", path, (size_t) bytes);
+		json_text(rows->json, "file", rows->path, (size_t) rows->path_bytes);
 }
 
 static void put_row(struct rows *rows, const struct row *row)
@@ -93,7 +106,7 @@ static void put_row(struct rows *rows, const struct row *row)
 	rows->room--;
 	json_begin(json, NULL, '{');
 	json_word(json, "client", export_address_print(row->client, text));
-	put_path(json, row->file);
+	put_path(rows, row->file);
 	json_text(json, "owner", (const char *) row->owner.bytes, row->owner.count);
 	json_u64(json, "svid", (uint32_t) row->svid);
 	json_u64(json, "first", row->range->first);
@@ -140,7 +153,7 @@ static void put_waiter(struct rows *rows, const struct lock_waiter *waiter)
 
 void locks_put_list(struct locks *locks, struct json *json, unsigned rows_max)
 {
-	struct rows rows = { json, rows_max, 0 };
+	struct rows rows = { .json = json, .room = rows_max };
 
 	json_begin(json, "locks", '[');
 	pthread_mutex_lock(&locks->lock);

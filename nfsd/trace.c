@@ -152,7 +152,7 @@ static void serve(void *context, int fd, int stop_fd)
 		/* Whatever comes from there, it is its end. */
 		goes_on = unix_service_wait(fd, stop_fd, POLLIN, DRAIN_MS) == 0 &&
 		          drain(trace, &text, &bytes) &&
-		          unix_service_send(fd, stop_fd, text, bytes);
+		          unix_service_send(fd, stop_fd, text, bytes, -1);
 	} while (goes_on);
 	atomic_store(&trace->server->tracing, false);
 }

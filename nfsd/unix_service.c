@@ -37,18 +37,22 @@ int unix_service_wait(int fd, int stop_fd, short events, int wait_ms)
 	return fds[1].revents ? -1 : fds[0].revents;
 }
 
-bool unix_service_send(int fd, int stop_fd, const char *text, size_t bytes)
+bool unix_service_send(int fd, int stop_fd, const char *text, size_t bytes, int wait_ms)
 {
 	size_t sent = 0;
 
 	while (sent < bytes) {
 		ssize_t part = send(fd, text + sent, bytes - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		int ready;
 
-		if (part > 0)
+		if (part > 0) {
 			sent += (size_t) part;
-		else if (errno != EAGAIN && errno != EINTR)
+			continue;
+		}
+		if (errno != EAGAIN && errno != EINTR)
 			return false;
-		else if (unix_service_wait(fd, stop_fd, POLLOUT, -1) < 0)
+		ready = unix_service_wait(fd, stop_fd, POLLOUT, wait_ms);
+		if (ready < 0 || (ready == 0 && wait_ms >= 0))
 			return false;
 	}
 	return true;

@@ -23,8 +23,9 @@ struct unix_service *unix_service_close(struct unix_service *service);
  * -1: it is the end. */
 int unix_service_wait(int fd, int stop_fd, short events, int wait_ms);
 
-/* All of it, as fast as the reader takes it. */
-bool unix_service_send(int fd, int stop_fd, const char *text, size_t bytes);
+/* All of it, as fast as the reader takes it. False: it is gone, or took nothing for @wait_ms (-1:
+ * it may), or it is the end. */
+bool unix_service_send(int fd, int stop_fd, const char *text, size_t bytes, int wait_ms);
 
 /* One line, without its end, within two seconds. False: none came. */
 bool unix_service_line(int fd, int stop_fd, char *ret_line, size_t room);

@@ -4,6 +4,7 @@
 gone: who waited for it has it then."""
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -64,6 +65,25 @@ def check_release(server, command, top):
     check(third.test(100, 1).owner == b"pid 2", "as clients see")
 
 
+def check_stalled(server, command):
+    """More than a socket holds, and nobody reads: the next one is answered all the same."""
+    nfs = server.nfs()
+    fh = nfs.new_file(server.root, b"many")
+    one = locker(server, fh, ONE, b"x" * 1000)
+    for number in range(400):
+        assert one.lock(number * 10, 5) == nlm.GRANTED
+    stalled = socket.socket(socket.AF_UNIX)
+    stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    stalled.connect(server.status + ".locks")
+    stalled.sendall(b"list\n")
+    done = command("--json")
+    while done.returncode == 3:  # it waits for 5 s itself, as long as the server does
+        done = command("--json")
+    check(done.returncode == 0 and done.stdout.count('"waiting"') >= 400,
+          "a reader that stops is given up", done.stderr)
+    stalled.close()
+
+
 def main():
     program, port, top = sys.argv[1], int(sys.argv[2]), os.path.join(sys.argv[3], "locks")
     os.makedirs(top, exist_ok=True)
@@ -73,6 +93,7 @@ def main():
     mode = os.stat(server.status + ".locks").st_mode
     check(stat.S_IMODE(mode) == 0o600, "the socket is its owner's alone")
     check_release(server, command, top)
+    check_stalled(server, command)
     check(server.stop()[1] == 0, "it ends well")
     check(not os.path.exists(server.status + ".locks"), "and the socket is gone")
     check(command().returncode == 3, "without a server the command says so")
