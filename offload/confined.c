@@ -40,6 +40,7 @@ static const struct confine_call calls[] = {
 	{ "ioctl", 1, CONFINE_INT, FIDEDUPERANGE },
 	{ "ioctl", 1, CONFINE_INT, FS_IOC_FIEMAP },
 	{ "copy_file_range" },
+	{ "sync_file_range" }, /* what it left in the page cache */
 	{ "fadvise64" },
 	{ "ioprio_set" },
 	{ "setpriority" },

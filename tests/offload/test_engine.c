@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "offload/confined.h"
 #include "support/temp_dir.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/space.h"
@@ -276,6 +278,42 @@ START_TEST(cancelling_stops_every_engine)
 }
 END_TEST
 
+/* All engines, as a process that ends at the first call that the sidecar may not make. */
+static int confined(int from, uint64_t bytes)
+{
+	uint8_t checksum[ENGINE_CHECKSUM_BYTES];
+	uint64_t zeros;
+	int r = confined_calls(CONFINE_KILL);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(engines); i++) {
+		struct engine_control control = { 0 };
+		AUTO(close_fd) int to = scratch();
+		struct engine_copy copy = { from, to, bytes };
+
+		r = engines[i](&copy, &control, checksum);
+		if (r == 0)
+			r = engine_read(to, bytes, &control, checksum);
+		if (r == 0)
+			r = engine_punch(to, -1, bytes, false, &control, &zeros);
+	}
+	return r;
+}
+
+START_TEST(engines_make_only_the_calls_that_the_sidecar_may)
+{
+	uint64_t bytes;
+	AUTO(close_fd) int from = sparse_source(&bytes);
+	pid_t child = fork();
+	int status;
+
+	ck_assert_int_ge(child, 0);
+	if (child == 0)
+		_exit(confined(from, bytes) == 0 ? 0 : 1);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(status == 0, "signal %d, status %d", WTERMSIG(status), WEXITSTATUS(status));
+}
+END_TEST
+
 START_TEST(the_rate_is_kept)
 {
 	uint8_t checksum[ENGINE_CHECKSUM_BYTES];
@@ -385,6 +423,7 @@ int main(void)
 	tcase_add_loop_test(tcase, any_length_is_copied, 0, ARRAY_COUNT(sizes));
 	tcase_add_test(tcase, a_copy_goes_on_from_where_it_was);
 	tcase_add_test(tcase, cancelling_stops_every_engine);
+	tcase_add_test(tcase, engines_make_only_the_calls_that_the_sidecar_may);
 	tcase_add_test(tcase, the_rate_is_kept);
 	tcase_add_test(tcase, a_source_that_shrank_is_told);
 	tcase_add_test(tcase, a_checkpoint_that_fails_ends_the_copy);
