@@ -59,8 +59,8 @@ struct rows {
 	struct json *json;
 	unsigned room;
 	uint64_t omitted;
-	const struct lock_file
-		*file;      /* of the last row, and where it is; most rows have the same */
+	/* Of the last row, and where it is; most rows have the same. */
+	const struct lock_file *file;
 	ssize_t path_bytes; /* -1: it is not known */
 	char path[PATH_MAX];
 };

@@ -98,7 +98,6 @@ static void say_mounted(const struct call *call, const char *path)
 static void mount_refused(struct call *call, const char *path, int error)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
-
 	const struct log_about about = {
 		.client = export_address_print(&call->client, text),
 		.export = path,

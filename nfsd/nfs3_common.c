@@ -89,7 +89,6 @@ static int open_handle(struct call *call, const struct xdr_view *handle, struct 
 static void refuse(struct call *call, enum counters_refusal refusal, const char *why)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
-
 	const struct log_about about = {
 		.client = export_address_print(&call->client, text),
 		.call = call->proc->name,

@@ -27,8 +27,8 @@
 #include "rpcgen/record.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/list.h"
-#include "vfs/base/unix_address.h"
 #include "vfs/base/log.h"
+#include "vfs/base/unix_address.h"
 
 enum {
 	CALLS_MAX = 256,    /* with the sidecar at once; more wait */
@@ -362,8 +362,6 @@ static void relay_admit(struct relay *relay)
 		int r = unix_connect(relay->socket_path, &relayed->fd);
 
 		if (r == -EAGAIN) {
-			close_fd(&relayed->fd);
-			relayed->fd = -EBADF;
 			relay->retry = true;
 			return;
 		}

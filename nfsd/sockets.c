@@ -123,7 +123,6 @@ static void gift_arrived(struct loop_task *task)
 static void refuse(int fd, const struct export_address *client, const char *why)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
-
 	const struct log_about about = { .client = export_address_print(client, text) };
 
 	log_about(LOG_LEVEL_WARNING, &about, "a connection from %s is refused: %s", about.client,

@@ -25,7 +25,6 @@ void totals_init(struct totals *totals)
 void totals_ended(struct totals *totals, const struct job_record *record)
 {
 	struct totals_sum *sum;
-
 	unsigned kind = record->kind, state = record->state;
 
 	assert(kind < TOTALS_KINDS && state < TOTALS_STATES);
