@@ -11,7 +11,6 @@
 #include "rpcgen/mount3.h"
 #include "rpcgen/nfs3.h"
 #include "rpcgen/nlm4_args.h"
-#include "vfs/base/cleanup.h"
 
 const char *const counters_refusal_names[REFUSALS] = {
 	[REFUSED_NOT] = "",
@@ -27,40 +26,18 @@ const char *const counters_refusal_names[REFUSALS] = {
 	[REFUSED_READ_ONLY] = "read_only",
 };
 
-#define STATUS(status)          \
-	{                       \
-		status, #status \
-	}
-static const struct {
-	nfsstat3 status;
-	const char *name;
-} statuses[] = {
-	STATUS(NFS3ERR_PERM),        STATUS(NFS3ERR_NOENT),       STATUS(NFS3ERR_IO),
-	STATUS(NFS3ERR_NXIO),        STATUS(NFS3ERR_ACCES),       STATUS(NFS3ERR_EXIST),
-	STATUS(NFS3ERR_XDEV),        STATUS(NFS3ERR_NODEV),       STATUS(NFS3ERR_NOTDIR),
-	STATUS(NFS3ERR_ISDIR),       STATUS(NFS3ERR_INVAL),       STATUS(NFS3ERR_FBIG),
-	STATUS(NFS3ERR_NOSPC),       STATUS(NFS3ERR_ROFS),        STATUS(NFS3ERR_MLINK),
-	STATUS(NFS3ERR_NAMETOOLONG), STATUS(NFS3ERR_NOTEMPTY),    STATUS(NFS3ERR_DQUOT),
-	STATUS(NFS3ERR_STALE),       STATUS(NFS3ERR_REMOTE),      STATUS(NFS3ERR_BADHANDLE),
-	STATUS(NFS3ERR_NOT_SYNC),    STATUS(NFS3ERR_BAD_COOKIE),  STATUS(NFS3ERR_NOTSUPP),
-	STATUS(NFS3ERR_TOOSMALL),    STATUS(NFS3ERR_SERVERFAULT), STATUS(NFS3ERR_BADTYPE),
-	STATUS(NFS3ERR_JUKEBOX),
-};
-static_assert(ARRAY_COUNT(statuses) < COUNTERS_STATUSES, "there is a place for others");
-
 const char *counters_status_name(unsigned place)
 {
-	if (place < ARRAY_COUNT(statuses))
-		return statuses[place].name;
-	return place == COUNTERS_STATUSES - 1 ? "other" : NULL;
+	return place < NFS3_ERRORS ? nfs3_errors[place].name : "other";
 }
 
 static unsigned status_place(nfsstat3 status)
 {
-	for (unsigned i = 0; i < ARRAY_COUNT(statuses); i++)
-		if (statuses[i].status == status)
-			return i;
-	return COUNTERS_STATUSES - 1;
+	unsigned place = 0;
+
+	while (place < NFS3_ERRORS && nfs3_errors[place].status != status)
+		place++;
+	return place;
 }
 
 const char *const counters_closed_names[CLOSED_REASONS] = {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "nfsd/tally.h"
+#include "rpcgen/status_text.h"
 #include "vfs/export_address.h"
 
 struct call;
@@ -15,7 +16,7 @@ struct worker;
 
 enum {
 	COUNTERS_PROCEDURES_MAX = 24,
-	COUNTERS_STATUSES = 32, /* NFS's errors, RFC 1813 section 2.6; the last: others */
+	COUNTERS_STATUSES = NFS3_ERRORS + 1, /* in the order of nfs3_errors; the last: others */
 };
 
 enum counters_program {
@@ -72,7 +73,7 @@ extern const char *const counters_program_names[COUNTERS_PROGRAMS];
 /* "" if there is no such procedure. */
 const char *counters_procedure_name(enum counters_program family, uint32_t procedure);
 
-/* "NFS3ERR_NOENT"; NULL: none is counted there. */
+/* "NFS3ERR_NOENT", "other". */
 const char *counters_status_name(unsigned place);
 
 /* The keys of the two tables. */

@@ -145,10 +145,8 @@ static void put_refusals(struct metrics *metrics)
 	prometheus_family(&metrics->out, "counter", "lodestore_errors_total",
 	                  "NFS calls that were answered with an error (RFC 1813 section 2.6).");
 	for (unsigned i = 0; i < COUNTERS_STATUSES; i++)
-		if (counters_status_name(i))
-			prometheus_u64(&metrics->out, "",
-			               LABELS({ "status", counters_status_name(i) }),
-			               summary->statuses[i]);
+		prometheus_u64(&metrics->out, "", LABELS({ "status", counters_status_name(i) }),
+		               summary->statuses[i]);
 }
 
 /* ---- procedures ---- */

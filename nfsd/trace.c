@@ -7,7 +7,6 @@
  */
 #include "nfsd/trace.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -58,10 +57,9 @@ static void event_fill(struct trace_event *event, const struct call *call)
 		.procedure = call->proc->name,
 		.answered = call->accept_stat == 0,
 	};
-	if (event->answered && call->reply_bytes >= CALL_REPLY_HEAD_BYTES + sizeof event->status) {
-		memcpy(&event->status, results, sizeof event->status);
-		event->status = ntohl(event->status);
-	}
+	if (event->answered)
+		trace_event_results(event, call->program->number, call->rpc.procedure, results,
+		                    call->reply_bytes - CALL_REPLY_HEAD_BYTES);
 	if (call->program->number == NFS_PROGRAM && call->rpc.procedure <= NFSPROC3_COMMIT)
 		trace_event_args(event, call->rpc.procedure, &call->args);
 }

@@ -4,6 +4,9 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "rpcgen/mount3.h"
+#include "rpcgen/nlm4.h"
+#include "rpcgen/offload.h"
 #include "vfs/base/json.h"
 
 static void put_handle(struct trace_file *file, const struct xdr_view *handle)
@@ -66,6 +69,23 @@ void trace_event_args(struct trace_event *event, uint32_t procedure, const union
 	default:
 		break;
 	}
+}
+
+void trace_event_results(struct trace_event *event, uint32_t program, uint32_t procedure,
+                         const uint8_t *results, size_t bytes)
+{
+	struct xdr_in in = xdr_in(results, bytes);
+	uint32_t status;
+
+	if (program == NLM4_PROGRAM)
+		(void) xdr_get_opaque(&in, MAXNETOBJ_SZ); /* the cookie goes before it */
+	else if (program == MOUNT_PROGRAM && procedure != MOUNTPROC3_MNT)
+		return; /* lists */
+	else if (program != MOUNT_PROGRAM && program != NFS_PROGRAM && program != OFFLOAD_PROGRAM)
+		return;
+	status = xdr_get_u32(&in);
+	if (!in.failed)
+		event->status = status;
 }
 
 static void put_file(struct json *json, const struct trace_file *file)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -29,12 +30,16 @@ struct trace_event {
 	bool has_range;
 	uint64_t offset;
 	uint32_t count;
-	bool answered; /* status is the procedure's; else RPC refused it */
-	uint32_t status;
+	bool answered;   /* status is the procedure's; else RPC refused it */
+	uint32_t status; /* in its program's numbers; 0 of procedures that have none */
 };
 
 /* Files and range of a call of NFS. */
 void trace_event_args(struct trace_event *event, uint32_t procedure, const union nfs3_args *args);
+
+/* The status in an answer's results, where a procedure's begin with one. */
+void trace_event_results(struct trace_event *event, uint32_t program, uint32_t procedure,
+                         const uint8_t *results, size_t bytes);
 
 /* One JSON object in a line. */
 void trace_event_json(FILE *to, const struct trace_event *event);

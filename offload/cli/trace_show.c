@@ -6,63 +6,43 @@
 #include <time.h>
 
 #include "offload/cli/text.h"
-#include "vfs/base/cleanup.h"
+#include "rpcgen/offload_text.h"
+#include "rpcgen/status_text.h"
 
 enum {
 	CLOCK_BYTES = 16,
-	STATUS_BYTES = 16,
+	STATUS_BYTES = 24,
 	MS_PER_S = 1000,
 };
 
-/* RFC 1813 section 2.6, without NFS3ERR_. */
-static const struct {
-	uint64_t status;
-	const char *name;
-} statuses[] = {
-	{ 0, "OK" },
-	{ 1, "PERM" },
-	{ 2, "NOENT" },
-	{ 5, "IO" },
-	{ 6, "NXIO" },
-	{ 13, "ACCES" },
-	{ 17, "EXIST" },
-	{ 18, "XDEV" },
-	{ 19, "NODEV" },
-	{ 20, "NOTDIR" },
-	{ 21, "ISDIR" },
-	{ 22, "INVAL" },
-	{ 27, "FBIG" },
-	{ 28, "NOSPC" },
-	{ 30, "ROFS" },
-	{ 31, "MLINK" },
-	{ 63, "NAMETOOLONG" },
-	{ 66, "NOTEMPTY" },
-	{ 69, "DQUOT" },
-	{ 70, "STALE" },
-	{ 71, "REMOTE" },
-	{ 10001, "BADHANDLE" },
-	{ 10002, "NOT_SYNC" },
-	{ 10003, "BAD_COOKIE" },
-	{ 10004, "NOTSUPP" },
-	{ 10005, "TOOSMALL" },
-	{ 10006, "SERVERFAULT" },
-	{ 10007, "BADTYPE" },
-	{ 10008, "JUKEBOX" },
-};
-
-static void status_text(const struct json_value *status, char to[STATUS_BYTES])
+/* "NOENT" from "NFS3ERR_NOENT". */
+static const char *without_prefix(const char *name)
 {
+	return name ? strchr(name, '_') + 1 : NULL;
+}
+
+/* In the words of its program. */
+static void status_text(const struct json_value *event, char to[STATUS_BYTES])
+{
+	const struct json_value *status = json_find(event, "status");
+	const char *program = json_find_text(event, "program"), *name;
+	uint32_t number;
+
 	if (!status || status->kind != JSON_NUMBER) {
 		snprintf(to, STATUS_BYTES, "refused");
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_COUNT(statuses); i++) {
-		if (statuses[i].status != status->number)
-			continue;
-		snprintf(to, STATUS_BYTES, "%s", statuses[i].name);
-		return;
-	}
-	snprintf(to, STATUS_BYTES, "%" PRIu64, status->number);
+	number = (uint32_t) status->number;
+	if (strcmp(program, "offload") == 0)
+		name = offload_status_name((offload_status) number);
+	else if (strcmp(program, "nlm") == 0)
+		name = without_prefix(nlm4_status_name(number));
+	else
+		name = without_prefix(nfs3_status_name(number));
+	if (name)
+		snprintf(to, STATUS_BYTES, "%s", name);
+	else
+		snprintf(to, STATUS_BYTES, "%" PRIu32, number);
 }
 
 static void show_files(FILE *to, const struct json_value *files)
@@ -101,7 +81,7 @@ void trace_show(FILE *to, const struct json_value *event)
 		return;
 	}
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&seconds, &local));
-	status_text(json_find(event, "status"), status);
+	status_text(event, status);
 	fprintf(to, "%s.%03u  %-12s  %-11s  %6" PRIu64 ".%03u", clock,
 	        (unsigned) (at_ms % MS_PER_S), json_find_text(event, "procedure"), status,
 	        took_us / MS_PER_S, (unsigned) (took_us % MS_PER_S));

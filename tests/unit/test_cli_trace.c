@@ -23,6 +23,16 @@ static const struct {
 	{ EVENT("\"status\": 77777, \"files\": [{\"handle\": 1, \"name\": \"a\\n\"}, "
 	        "{\"handle\": 2, \"name\": \"b\"}]"),
 	  "01.007  X             77777            12.034  #00000001/a\\x0a -> #00000002/b\n" },
+	{ EVENT("\"program\": \"mount\", \"status\": 13"),
+	  "01.007  X             ACCES            12.034\n" },
+	{ EVENT("\"program\": \"nlm\", \"status\": 0"),
+	  "01.007  X             GRANTED          12.034\n" },
+	{ EVENT("\"program\": \"nlm\", \"status\": 4"),
+	  "01.007  X             DENIED_GRACE_PERIOD      12.034\n" },
+	{ EVENT("\"program\": \"nlm\", \"status\": 10"),
+	  "01.007  X             10               12.034\n" },
+	{ EVENT("\"program\": \"offload\", \"status\": 11"),
+	  "01.007  X             no_space         12.034\n" },
 	{ "{\"dropped\": 9}", "... 9 calls left out: they came faster than they are read\n" },
 };
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpcgen/mount3.h"
+#include "rpcgen/nlm4.h"
+#include "rpcgen/offload.h"
 #include "support/check_main.h"
 #include "vfs/base/cleanup.h"
 
@@ -93,6 +96,39 @@ START_TEST(what_has_no_file_has_none)
 }
 END_TEST
 
+static const struct {
+	uint32_t program, procedure;
+	uint32_t words[4];
+	unsigned word_count;
+	uint32_t status;
+} answers[] = {
+	{ NFS_PROGRAM, NFSPROC3_LOOKUP, { NFS3ERR_NOENT, 7 }, 2, NFS3ERR_NOENT },
+	{ NFS_PROGRAM, 22, { NFS3ERR_NOTSUPP }, 1, NFS3ERR_NOTSUPP },
+	{ NFS_PROGRAM, NFSPROC3_NULL, { 0 }, 0, 0 },
+	{ MOUNT_PROGRAM, MOUNTPROC3_MNT, { MNT3ERR_ACCES }, 1, MNT3ERR_ACCES },
+	{ MOUNT_PROGRAM, MOUNTPROC3_DUMP, { 1, 3, 0x61620000 }, 3, 0 },   /* a list's first row */
+	{ MOUNT_PROGRAM, MOUNTPROC3_EXPORT, { 1, 3, 0x61620000 }, 3, 0 }, /* the same */
+	{ NLM4_PROGRAM, NLMPROC4_LOCK, { 4, 0x61626364, NLM4_BLOCKED }, 3, NLM4_BLOCKED },
+	{ NLM4_PROGRAM, NLMPROC4_LOCK, { 0, NLM4_DENIED }, 2, NLM4_DENIED }, /* no cookie */
+	{ NLM4_PROGRAM, NLMPROC4_LOCK_MSG, { 0 }, 0, 0 },
+	{ OFFLOAD_PROGRAM, OFFLOAD_CLONE, { OFFLOAD_ERR_BUSY }, 1, OFFLOAD_ERR_BUSY },
+	{ 100000, 3, { 2049 }, 1, 0 }, /* GETPORT: a port */
+};
+
+START_TEST(an_answer_has_its_status_where_its_procedure_puts_it)
+{
+	struct trace_event event = { 0 };
+	uint8_t results[sizeof answers[0].words];
+	struct xdr_out out = xdr_out(results, sizeof results);
+
+	for (unsigned i = 0; i < answers[_i].word_count; i++)
+		xdr_put_u32(&out, answers[_i].words[i]);
+	trace_event_results(&event, answers[_i].program, answers[_i].procedure, results,
+	                    (size_t) (out.at - results));
+	ck_assert_uint_eq(event.status, answers[_i].status);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("trace_event");
@@ -102,6 +138,8 @@ int main(void)
 	tcase_add_test(tcase, two_names_are_two_files);
 	tcase_add_test(tcase, long_names_are_cut);
 	tcase_add_test(tcase, what_has_no_file_has_none);
+	tcase_add_loop_test(tcase, an_answer_has_its_status_where_its_procedure_puts_it, 0,
+	                    ARRAY_COUNT(answers));
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }
