@@ -220,8 +220,6 @@ static int config_finish(void *values)
 		           config->log_level);
 		return -EINVAL;
 	}
-	log_level_set(level);
-	log_rate_set((unsigned) config->log_lines_per_s);
 	r = config_metrics(config);
 	return r < 0 ? r : config_dialects(config);
 }
@@ -251,9 +249,23 @@ enum settings_outcome config_load(int argc, char **argv, struct config *config)
 	return settings_load(&config_daemon, argc, argv, &config->settings, config);
 }
 
+void config_apply_log(const struct config *config)
+{
+	enum log_level level = LOG_LEVEL_INFO;
+
+	(void) log_level_parse(config->log_level, &level); /* config_finish() has tried */
+	log_level_set(level);
+	log_rate_set((unsigned) config->log_lines_per_s);
+}
+
 void config_done(struct config *config)
 {
 	settings_done(&config_daemon, &config->settings, config);
+}
+
+static bool counts_at_once(const struct conf_key *key)
+{
+	return key->offset == KEY(log_level) || key->offset == KEY(log_lines_per_s);
 }
 
 int config_differences(const struct config *config,
@@ -265,9 +277,10 @@ int config_differences(const struct config *config,
 
 	static_assert(ARRAY_COUNT(config_keys) <= CONFIG_KEYS_MAX, "there is room for all of them");
 	for (size_t i = 0; good && i < ARRAY_COUNT(config_keys); i++)
-		if (!conf_equal(&config_keys[i], config, &now) &&
-		    config_keys[i].offset != KEY(log_level))
+		if (!conf_equal(&config_keys[i], config, &now) && !counts_at_once(&config_keys[i]))
 			tell(context, config_keys[i].section, config_keys[i].name);
+	if (good)
+		config_apply_log(&now);
 	config_done(&now);
 	return good ? 0 : -EINVAL;
 }

@@ -58,9 +58,12 @@ struct config {
 enum settings_outcome config_load(int argc, char **argv, struct config *config);
 void config_done(struct config *config);
 
+/* Have the log as it says, from here on. */
+void config_apply_log(const struct config *config);
+
 /* Read both again, and tell each setting that is another one than in @config and would count
- * only after a restart; log_level counts at once. 0, or -EINVAL if the file has mistakes, which
- * have been logged. */
+ * only after a restart; log_level and log_lines count at once. 0, or -EINVAL if the file has
+ * mistakes, which have been logged: then nothing of it counts. */
 int config_differences(const struct config *config,
                        void (*tell)(void *context, const char *section, const char *key),
                        void *context);

@@ -211,6 +211,7 @@ int main(int argc, char **argv)
 	case SETTINGS_EXIT_ERROR:
 		break;
 	case SETTINGS_RUN:
+		config_apply_log(&config);
 		status = config.check_only ? check_config(&config) : run(&config);
 		break;
 	}

@@ -73,9 +73,6 @@ static void note_export(void *context, enum exports_change change, const char *p
 	struct reload_outcome *outcome = context;
 	char *copy = outcome->change_count < CHANGES_MAX ? strdup(path) : NULL;
 
-	if (outcome->change_count + outcome->more < LOGGED_MAX)
-		log_always(LOG_LEVEL_INFO, "export %s: %s", exports_change_names[change],
-		           LOG_ESCAPED(path));
 	if (copy)
 		outcome->changes[outcome->change_count++] = (struct change){ change, copy };
 	else
@@ -100,10 +97,20 @@ struct reload_outcome *reload_compare(struct server *server, const struct export
 	outcome->good = config_differences(server->config, note_setting, outcome) == 0;
 	if (exports)
 		vfs_counts_compare(server->vfs, exports, note_export, outcome);
-	if (outcome->change_count + outcome->more > LOGGED_MAX)
-		log_always(LOG_LEVEL_INFO, "and %u more exports",
-		           outcome->change_count + outcome->more - LOGGED_MAX);
 	return outcome;
+}
+
+static void log_changes(const struct reload_outcome *outcome)
+{
+	unsigned logged = 0;
+
+	for (; logged < outcome->change_count && logged < LOGGED_MAX; logged++)
+		log_always(LOG_LEVEL_INFO, "export %s: %s",
+		           exports_change_names[outcome->changes[logged].change],
+		           LOG_ESCAPED(outcome->changes[logged].path));
+	if (outcome->change_count + outcome->more > logged)
+		log_always(LOG_LEVEL_INFO, "and %u more exports",
+		           outcome->change_count + outcome->more - logged);
 }
 
 void reload_end(struct reload *reload, struct reload_outcome *outcome, bool served)
@@ -116,6 +123,8 @@ void reload_end(struct reload *reload, struct reload_outcome *outcome, bool serv
 	clock_gettime(CLOCK_REALTIME, &now);
 	outcome->at_ms = (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
 	outcome->good &= served;
+	if (served)
+		log_changes(outcome);
 	pthread_mutex_lock(&reload->lock);
 	before = reload->last;
 	reload->last = outcome;

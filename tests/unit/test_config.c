@@ -114,6 +114,7 @@ START_TEST(the_file_sets_what_it_names)
 	ck_assert_uint_eq(config.idle_timeout_s, 60);
 	ck_assert_str_eq(config.metrics_listen, "none");
 	ck_assert_uint_eq(config.metrics_clients, 0);
+	config_apply_log(&config);
 	ck_assert(log_enabled(LOG_LEVEL_DEBUG));
 }
 END_TEST
@@ -233,13 +234,16 @@ START_TEST(a_reload_tells_what_a_restart_would_change)
 	ck_assert_int_eq(LOAD("--config", "@conf"), SETTINGS_RUN);
 	ck_assert_int_eq(config_differences(&config, add_name, names), 0);
 	ck_assert_str_eq(names, "");
-	put(conf_path, "[nfsd]\nlog_level = debug\nworkers = 3\n[limits]\nconnections = 9\n");
+	put(conf_path, "[nfsd]\nlog_level = debug\nworkers = 3\n[limits]\nconnections = 9\n"
+	               "log_lines = 77\n");
 	ck_assert_int_eq(config_differences(&config, add_name, names), 0);
 	ck_assert_str_eq(names, "nfsd.workers limits.connections ");
-	put(conf_path, "[nfsd]\nworkers = many\n");
+	ck_assert(log_enabled(LOG_LEVEL_DEBUG)); /* at once */
+	put(conf_path, "[nfsd]\nlog_level = error\nworkers = many\n");
 	names[0] = '\0';
 	ck_assert_int_eq(config_differences(&config, add_name, names), -EINVAL);
 	ck_assert_str_eq(names, "");
+	ck_assert(log_enabled(LOG_LEVEL_DEBUG)); /* nothing of a file with a mistake counts */
 }
 END_TEST
 
