@@ -42,7 +42,7 @@ static int check_key(const struct config *config)
 	char why[VFS_HANDLE_KEY_WHY_BYTES];
 	int r = vfs_handle_key_check(config->settings.state_dir, why);
 
-	if (r == -ENOENT)
+	if (r == -ENOENT || r == -EACCES) /* who checks is not who serves */
 		log_warn("%s", why);
 	else if (r < 0)
 		log_error("%s", why);

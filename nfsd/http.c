@@ -428,7 +428,6 @@ void http_stop(struct http *http)
 		return;
 	(void) !write(http->stop_fd, &one, sizeof one);
 	pthread_join(http->thread, NULL);
-	http->space = space_watch_close(http->space);
 }
 
 static void response_free(struct MHD_Response *response)

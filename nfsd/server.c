@@ -334,7 +334,7 @@ int server_start(struct server *server, const struct config *config)
 		server_announce(server);
 		locks_begin(server->locks);
 		server->status = status_open(server, config->status_socket);
-		server->trace = trace_open(server, config->status_socket);
+		trace_open(server, config->status_socket);
 		server->locks_socket = locks_socket_open(server->locks, config->status_socket);
 		server->http = http_open(server);
 		r = confined_calls(config->seccomp);

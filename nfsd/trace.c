@@ -179,22 +179,23 @@ static int trace_begin(struct trace *trace, const char *status_path)
 	return r < 0 ? r : unix_service_open(path, "trace", serve, trace, &trace->service);
 }
 
-struct trace *trace_open(struct server *server, const char *status_path)
+void trace_open(struct server *server, const char *status_path)
 {
 	struct trace *trace;
 	int r;
 
 	if (!server->status || strcmp(status_path, "none") == 0)
-		return NULL;
+		return;
 	trace = calloc(1, sizeof *trace);
 	if (!trace)
-		return NULL;
+		return;
 	trace->server = server;
+	server->trace = trace; /* before anybody asks: workers look for it then */
 	r = trace_begin(trace, status_path);
 	if (r == 0)
-		return trace;
+		return;
 	log_warn("'lodestore trace' cannot ask on %s.trace: %s", status_path, strerror(-r));
-	return trace_close(trace);
+	server->trace = trace_close(trace);
 }
 
 void trace_stop(struct trace *trace)

@@ -13,8 +13,8 @@ struct server;
 struct trace;
 
 /* All workers run. @status_path: the socket is that with ".trace" behind it; "none": no tracing.
- * What is wrong is logged: the server does without (NULL). */
-struct trace *trace_open(struct server *server, const char *status_path);
+ * It becomes server->trace; what is wrong is logged: the server does without (NULL). */
+void trace_open(struct server *server, const char *status_path);
 
 /* Before the workers end. Takes NULL. */
 void trace_stop(struct trace *trace);

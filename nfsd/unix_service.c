@@ -15,7 +15,8 @@
 #include "vfs/base/cleanup.h"
 
 enum {
-	REQUEST_MS = 2000
+	REQUEST_MS = 2000,
+	AGAIN_MS = 100,
 };
 
 struct unix_service {
@@ -82,6 +83,8 @@ static void *service_run(void *arg)
 
 		if (fd >= 0)
 			service->serve(service->context, fd, service->stop_fd);
+		else /* gone already, or out of descriptors: a while later, perhaps */
+			(void) unix_service_wait(-1, service->stop_fd, 0, AGAIN_MS);
 	}
 	return NULL;
 }

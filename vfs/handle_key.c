@@ -89,8 +89,10 @@ int vfs_handle_key_check(const char *state_dir, char reterr_why[VFS_HANDLE_KEY_W
 	struct vfs_handle_key key;
 	int r;
 
-	if (asprintf(&path, "%s/handle.key", state_dir) < 0)
+	if (asprintf(&path, "%s/handle.key", state_dir) < 0) {
+		snprintf(reterr_why, WHY_BYTES, "memory is short");
 		return -ENOMEM;
+	}
 	r = key_read(path, &key, reterr_why);
 	if (r == -ENOENT)
 		snprintf(reterr_why, WHY_BYTES,

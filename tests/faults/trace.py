@@ -5,6 +5,7 @@ holds nobody up and is told what it missed; nobody but root may look."""
 import atexit
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -114,6 +115,33 @@ def check_refusals(server):
         check(Reader(server, request).line() is None, "what is no request is hung up on")
 
 
+def thread_ticks(pid, name):
+    """The clock ticks that the thread has worked."""
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/stat" % (pid, task)) as file:
+            head, tail = file.read().rsplit(")", 1)
+        if head.endswith("(" + name):
+            return sum(int(word) for word in tail.split()[11:13])
+    return None
+
+
+def check_descriptors(server):
+    """A reader that cannot be taken waits; it is not tried for without a break."""
+    pid = server.process.pid
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+    reader = Reader(server, b"trace %s\n" % ONE.encode())
+    before = thread_ticks(pid, "trace")
+    time.sleep(2)
+    worked = thread_ticks(pid, "trace") - before
+    check(worked < os.sysconf("SC_CLK_TCK") / 2, "out of descriptors the thread does not spin",
+          "%d ticks in 2 s" % worked)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+    reader.begun(client(server, ONE))
+    check(True, "and the reader is served once there are some")
+    reader.socket.close()
+
+
 def check_command(server, root):
     program = os.path.join(os.path.dirname(server.program), "..", "offload", "cli", "lodestore")
     words = [program, "trace", ONE, "--status-socket", server.status]
@@ -143,6 +171,7 @@ def main():
     check_refusals(server)
     check_calls(server, root)
     check_slow(server, root)
+    check_descriptors(server)
     words = check_command(server, root)
     reader = Reader(server, b"trace %s\n" % ONE.encode())
     reader.begun(client(server, ONE))

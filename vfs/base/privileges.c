@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
@@ -23,14 +24,10 @@ static bool has(cap_t caps, cap_value_t value, cap_flag_t flag)
 
 static void say_missing(const struct privilege *privilege, char *missing, size_t bytes_max)
 {
-	AUTO(free_ptr) char *before = NULL;
+	size_t used = strlen(missing);
 
-	if (asprintf(&before, "%s%s", missing, missing[0] ? ", " : "") < 0) {
-		before = NULL;
-		return;
-	}
-	(void) snprintf(missing, bytes_max, "%s%s (%s)", before, privilege->name,
-	                privilege->without);
+	(void) snprintf(missing + used, bytes_max - used, "%s%s (%s)", used ? ", " : "",
+	                privilege->name, privilege->without);
 }
 
 /* Without CAP_SETPCAP, as a unit's user, it is what the unit made it. */
