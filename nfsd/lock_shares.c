@@ -26,7 +26,6 @@ static void share_free(struct lock_shares *shares, struct share *share)
 {
 	list_remove(&share->in_file);
 	list_remove(&share->in_all);
-	share->file->share_count--;
 	shares->count--;
 	free(share);
 }
@@ -100,7 +99,6 @@ static int share_new(struct lock_shares *shares, struct lock_file *file,
 	list_node_init(&share->in_all);
 	list_add_tail(&file->shares, &share->in_file);
 	list_add_tail(&shares->all, &share->in_all);
-	file->share_count++;
 	shares->count++;
 	*ret_share = share;
 	return 0;

@@ -51,7 +51,7 @@ struct lock_file {
 	uint8_t handle[LOCK_FILE_BYTES_MAX];
 	uint32_t handle_count;
 	struct range_tree exclusive, shared; /* of lock.in_file */
-	unsigned lock_count, share_count;
+	unsigned lock_count;
 	struct list_node waiters; /* who came first is first */
 	struct list_node touched; /* lock_client_drop() */
 	struct list_node shares;  /* lock_shares.c's */

@@ -52,12 +52,9 @@ void kernel_sync(const struct lock_file *file, const struct range *range)
 int file_lock(struct locks *locks, struct lock_file *file, const struct lock_owner_key *key,
               const struct range *range, bool exclusive)
 {
-	int r;
+	int r = vfs_lock_set(file->fd, exclusive ? VFS_LOCK_EXCLUSIVE : VFS_LOCK_SHARED,
+	                     range->first, range->last);
 
-	if (exclusive && !file->fd_writable)
-		return -EROFS;
-	r = vfs_lock_set(file->fd, exclusive ? VFS_LOCK_EXCLUSIVE : VFS_LOCK_SHARED, range->first,
-	                 range->last);
 	if (r == 0)
 		r = lock_set(locks->table, file, key, range, exclusive);
 	if (r < 0 && r != -EAGAIN)
@@ -121,9 +118,13 @@ static nlm4_stats lock_in_file(struct locks *locks, struct lock_file *file,
 	bool exclusive = ask->args->exclusive;
 	int r;
 
+	if (exclusive && !file->fd_writable)
+		return NLM4_ROFS;
 	grants_settle(locks, file, ask);
-	if (lock_is_held(locks->table, file, &ask->key, &ask->range, exclusive))
+	if (lock_is_held(locks->table, file, &ask->key, &ask->range, exclusive)) {
+		(void) waiting_end(locks, file, ask);
 		return NLM4_GRANTED; /* sent again, or it was given what it waited for */
+	}
 	if (lock_conflict(locks->table, file, &ask->key, &ask->range, exclusive))
 		return conflict(locks, file, ask, false);
 	r = file_lock(locks, file, &ask->key, &ask->range, exclusive);
@@ -135,20 +136,6 @@ static nlm4_stats lock_in_file(struct locks *locks, struct lock_file *file,
 		waiting_wake(locks, file); /* exclusive may have become shared */
 	}
 	return status_of(r);
-}
-
-/* The client's number tells that it has restarted, before its status monitor does: what it held
- * before is gone. */
-static void notice_state(struct locks *locks, const struct lock_ask *ask)
-{
-	int32_t known;
-
-	if (!ask->monitored || !nsm_hosts_find(locks->hosts, &ask->key.client, &known))
-		return;
-	if (lock_state_is_newer(known, ask->args->state))
-		(void) locks_client_restarted(locks, &ask->key.client, ask->args->state);
-	else if (known == 0 && ask->args->state)
-		nsm_hosts_state_set(locks->hosts, &ask->key.client, ask->args->state);
 }
 
 /* With a descriptor, which is opened without the lock being held. */
@@ -206,7 +193,8 @@ nlm4_stats locks_lock(struct locks *locks, const struct vfs_file *file, const st
 	r = ask->monitored ? client_watch(locks, ask) : 0;
 	if (r < 0)
 		return status_of(r);
-	notice_state(locks, ask);
+	if (ask->monitored)
+		client_state(locks, &ask->key.client, ask->args->state);
 	return lock_with_fd(locks, file, ask);
 }
 
@@ -369,18 +357,26 @@ nlm4_stats locks_unshare(struct locks *locks, const struct lock_ask *ask)
 
 /* ---- all of a client's ---- */
 
-unsigned locks_client_drop(struct locks *locks, const struct export_address *client)
+unsigned client_drop(struct locks *locks, const struct export_address *client)
 {
 	struct export_address whom = *client; /* it may lie in what is freed */
 	struct list_node touched = LIST_INIT(touched), *node;
 	unsigned count;
 
-	pthread_mutex_lock(&locks->lock);
-	waiting_drop(locks, &whom);
+	waiting_drop(locks, &whom, &touched);
 	count = lock_client_drop(locks->table, &whom, &touched);
 	lock_share_drop(&locks->shares, &whom, &touched);
 	while ((node = list_pop(&touched)))
 		file_changed(locks, container_of(node, struct lock_file, touched), &everything);
+	return count;
+}
+
+unsigned locks_client_drop(struct locks *locks, const struct export_address *client)
+{
+	unsigned count;
+
+	pthread_mutex_lock(&locks->lock);
+	count = client_drop(locks, client);
 	pthread_mutex_unlock(&locks->lock);
 	return count;
 }

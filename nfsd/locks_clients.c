@@ -8,11 +8,9 @@
  * kernel's lock manager. Our own restarts we tell clients in any case.
  */
 #include <errno.h>
-#include <limits.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nfsd/locks_internal.h"
@@ -193,24 +191,41 @@ bool locks_client_watched(struct locks *locks, const struct export_address *clie
 	return nsm_hosts_find(locks->hosts, client, &state);
 }
 
-bool locks_client_restarted(struct locks *locks, const struct export_address *client, int32_t state)
+/* In one step: of two who hear of it one drops what it held, and nothing that it locks after.
+ * @by_lock: its first number is no news. Returns whether the client is watched. */
+static bool client_hear(struct locks *locks, const struct export_address *client, int32_t state,
+                        bool by_lock)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
-	unsigned count;
+	bool watched, first, news;
+	unsigned count = 0;
 	int32_t known;
 
-	if (!nsm_hosts_find(locks->hosts, client, &known))
-		return false;
-	if (known != 0 && !lock_state_is_newer(known, state))
-		return true; /* heard already, by a LOCK or before */
-	nsm_hosts_state_set(locks->hosts, client, state);
-	count = locks_client_drop(locks, client);
 	pthread_mutex_lock(&locks->lock);
-	locks->counts.clients_dropped++;
+	watched = nsm_hosts_find(locks->hosts, client, &known);
+	first = watched && known == 0;
+	news = first ? !by_lock : watched && lock_state_is_newer(known, state);
+	if (first || news)
+		nsm_hosts_state_set(locks->hosts, client, state);
+	if (news) {
+		count = client_drop(locks, client);
+		locks->counts.clients_dropped++;
+	}
 	pthread_mutex_unlock(&locks->lock);
-	log_info("%s has restarted: its %u locks are released", export_address_print(client, text),
-	         count);
-	return true;
+	if (news)
+		log_info("%s has restarted: its %u locks are released",
+		         export_address_print(client, text), count);
+	return watched;
+}
+
+bool locks_client_restarted(struct locks *locks, const struct export_address *client, int32_t state)
+{
+	return client_hear(locks, client, state, false);
+}
+
+void client_state(struct locks *locks, const struct export_address *client, int32_t state)
+{
+	(void) client_hear(locks, client, state, true);
 }
 
 bool locks_client_release(struct locks *locks, const struct export_address *client,

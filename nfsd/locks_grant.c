@@ -111,17 +111,26 @@ static void grant_free(struct waiting *grant)
 	free(grant);
 }
 
-/* The client does not have it: it is taken back. */
+/* The client does not have it: its owner has what it had before it was given this. */
+static void grant_take_back(struct locks *locks, struct lock_file *file,
+                            const struct waiting *grant)
+{
+	const struct lock_waiter *waiter = &grant->waiter;
+
+	if (grant->had_shared)
+		(void) lock_set(locks->table, file, &waiter->key, &waiter->range, false);
+	else
+		(void) lock_clear(locks->table, file, &waiter->key, &waiter->range);
+}
+
 static void grant_undo(struct locks *locks, struct waiting *grant)
 {
 	struct lock_file *file = lock_file_find(locks->table, opaque_of_view(grant->args.handle));
-	struct lock_owner_key key = grant->waiter.key;
-	struct range range = grant->waiter.range;
 
 	list_remove(&grant->in_grants);
 	if (file) {
-		(void) lock_clear(locks->table, file, &key, &range);
-		file_changed(locks, file, &range);
+		grant_take_back(locks, file, grant);
+		file_changed(locks, file, &grant->waiter.range);
 	}
 	free(grant);
 }
@@ -169,14 +178,15 @@ unsigned waiting_end(struct locks *locks, struct lock_file *file, const struct l
 
 		if (!is_same_handle(grant, file) || !is_asked(&grant->waiter, ask))
 			continue;
-		(void) lock_clear(locks->table, file, &grant->waiter.key, &grant->waiter.range);
+		grant_take_back(locks, file, grant);
 		grant_free(grant);
 		count++;
 	}
 	return count;
 }
 
-void waiting_drop(struct locks *locks, const struct export_address *address)
+void waiting_drop(struct locks *locks, const struct export_address *address,
+                  struct list_node *touched)
 {
 	struct lock_client *client;
 
@@ -194,21 +204,27 @@ void waiting_drop(struct locks *locks, const struct export_address *address)
 		struct lock_file *file = waiting->waiter.file;
 
 		waiting_free(locks, waiting);
-		file_changed(locks, file, &(struct range){ 0, 0 });
+		if (!list_linked(&file->touched))
+			list_add_tail(touched, &file->touched);
 	}
 }
 
 /* ---- telling ---- */
 
-static void grant_lost(struct locks *locks, struct waiting *grant, const char *why)
+static void grant_lost(struct locks *locks, struct waiting *grant)
+{
+	locks->counts.callbacks_lost++;
+	grant_undo(locks, grant);
+}
+
+/* Not under lock. */
+static void say_lost(const struct export_address *client, const char *why)
 {
 	char text[EXPORT_ADDRESS_TEXT_BYTES];
 
-	locks->counts.callbacks_lost++;
 	log_warn("%s does not take a lock that it waited for (%s): it is given to others. Is its"
 	         " port mapper reachable from here (port 111, then the port of 100021)?",
-	         export_address_print(&grant->waiter.key.client, text), why);
-	grant_undo(locks, grant);
+	         export_address_print(client, text), why);
 }
 
 /* The RPC was answered, or was not. */
@@ -217,6 +233,7 @@ static void grant_answered(struct rpc_out_call *call, int error, struct xdr_view
 	struct xdr_in in = xdr_in(results.bytes, results.count);
 	struct locks *locks = call->context;
 	struct waiting *grant;
+	bool lost = false;
 	uint32_t status;
 
 	(void) xdr_get_opaque(&in, MAXNETOBJ_SZ);
@@ -225,13 +242,15 @@ static void grant_answered(struct rpc_out_call *call, int error, struct xdr_view
 	grant = grant_find(locks, call->id);
 	if (!grant || error == -ECONNRESET)
 		; /* settled meanwhile, or the server ends */
-	else if (error < 0 || !xdr_in_done(&in))
-		grant_lost(locks, grant, error < 0 ? strerror(-error) : "no such answer");
+	else if ((lost = error < 0 || !xdr_in_done(&in)))
+		grant_lost(locks, grant);
 	else if (status == NLM4_GRANTED)
 		grant_free(grant);
 	else
 		grant_undo(locks, grant); /* it has given up waiting */
 	pthread_mutex_unlock(&locks->lock);
+	if (lost)
+		say_lost(&call->to, error < 0 ? strerror(-error) : "no such answer");
 }
 
 /* What was settled meanwhile must not be told late: the client may wait for the same again by then,
@@ -299,6 +318,8 @@ void waiting_wake(struct locks *locks, struct lock_file *file)
 		if (lock_conflict(locks->table, file, &waiter->key, &waiter->range,
 		                  waiter->exclusive))
 			continue;
+		waiting->had_shared = lock_is_held(locks->table, file, &waiter->key, &waiter->range,
+		                                   false);
 		r = file_lock(locks, file, &waiter->key, &waiter->range, waiter->exclusive);
 		if (r == 0)
 			grant(locks, waiting);
@@ -350,33 +371,39 @@ static void programs_look(struct locks *locks)
 		waiting_wake(locks, container_of(found, struct lock_file, touched));
 }
 
-static void grants_look(struct locks *locks)
+/* True: one of @ret_client's was lost. Undoing it may have given another: look again. */
+static bool grants_look(struct locks *locks, struct export_address *ret_client)
 {
 	uint64_t now_ms = rpc_out_now_ms();
-	bool again;
 
-	do { /* undoing one may give another */
-		again = false;
-		list_for_each_safe (node, &locks->grants) {
-			struct waiting *grant = container_of(node, struct waiting, in_grants);
+	list_for_each (node, &locks->grants) {
+		struct waiting *grant = container_of(node, struct waiting, in_grants);
 
-			if (now_ms >= grant->until_ms) {
-				grant_lost(locks, grant, "no answer");
-				again = true;
-				break;
-			}
-			if (grant->by_message && now_ms >= grant->again_ms)
-				grant_tell(locks, grant);
+		if (now_ms >= grant->until_ms) {
+			*ret_client = grant->waiter.key.client;
+			grant_lost(locks, grant);
+			return true;
 		}
-	} while (again);
+		if (grant->by_message && now_ms >= grant->again_ms)
+			grant_tell(locks, grant);
+	}
+	return false;
 }
 
 void grants_tick(void *context)
 {
 	struct locks *locks = context;
+	struct export_address client;
+	bool lost;
 
 	pthread_mutex_lock(&locks->lock);
 	programs_look(locks);
-	grants_look(locks);
 	pthread_mutex_unlock(&locks->lock);
+	do {
+		pthread_mutex_lock(&locks->lock);
+		lost = grants_look(locks, &client);
+		pthread_mutex_unlock(&locks->lock);
+		if (lost)
+			say_lost(&client, "no answer");
+	} while (lost);
 }

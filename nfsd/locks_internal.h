@@ -49,6 +49,7 @@ struct waiting {
 	struct nlm4_args args; /* views into bytes */
 	struct export_address local;
 	bool by_message;
+	bool had_shared;  /* all of it, when it was given */
 	bool for_program; /* of this machine: nobody tells us when that is done */
 	uint64_t id;
 	uint64_t until_ms, again_ms;
@@ -67,8 +68,9 @@ unsigned waiting_end(struct locks *locks, struct lock_file *file, const struct l
 /* What the owner was given in the range is its now: it has spoken of it. */
 void grants_settle(struct locks *locks, const struct lock_file *file, const struct lock_ask *ask);
 
-/* All that a client waits for. */
-void waiting_drop(struct locks *locks, const struct export_address *client);
+/* All that a client waits for. @touched: its files, which file_changed() is still to see. */
+void waiting_drop(struct locks *locks, const struct export_address *client,
+                  struct list_node *touched);
 
 /* Something of the file was unlocked: who can have it now, in the order they came? */
 void waiting_wake(struct locks *locks, struct lock_file *file);
@@ -84,11 +86,18 @@ void kernel_sync(const struct lock_file *file, const struct range *range);
 /* After something went: the kernel, who waits, and the file if it is idle. */
 void file_changed(struct locks *locks, struct lock_file *file, const struct range *range);
 
+/* All that a client has and waits for. How many locks it had. */
+unsigned client_drop(struct locks *locks, const struct export_address *client);
+
 /* Of the kernel first: 0, -EAGAIN a program of this machine holds it, -ENOLCK, ... */
 int file_lock(struct locks *locks, struct lock_file *file, const struct lock_owner_key *key,
               const struct range *range, bool exclusive);
 
 /* ---- locks_clients.c ---- */
+
+/* A LOCK carries its client's number: if that has restarted, what it held goes, as
+ * locks_client_restarted(). Not under lock. */
+void client_state(struct locks *locks, const struct export_address *client, int32_t state);
 
 /* Watch the client from now on; may wait for a disk. 0 or a negative errno. */
 int client_watch(struct locks *locks, const struct lock_ask *ask);

@@ -245,7 +245,7 @@ static int host_watched(struct nsm_hosts *hosts, const struct export_address *cl
 		host->local = *local;
 	}
 	pthread_mutex_unlock(&hosts->lock);
-	return host ? 0 : -ENOLCK;
+	return host ? 0 : -ENOMEM; /* there is room: watch_new() has looked */
 }
 
 static int watch_new(struct nsm_hosts *hosts, const struct export_address *client,

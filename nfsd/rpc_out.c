@@ -30,6 +30,7 @@
 
 enum {
 	TICK_MS = 1000,
+	AGAIN_MS = 100,
 	WAIT_FIRST_MS = 500,
 	WAIT_MAX_MS = 8000,
 	TRIES_PER_PORT = 4,
@@ -471,7 +472,8 @@ static void *rpc_out_run(void *arg)
 			};
 		}
 		if (poll(fds, FIXED + streams, wait_ms) < 0 && errno != EINTR)
-			break;
+			(void) poll(NULL, 0,
+			            wait_ms); /* short of memory: nobody else would go on */
 		if (fds[0].revents)
 			(void) !read(out->wake_fd, &count, sizeof count);
 		streams_run(out, fds + FIXED, streams, calls);

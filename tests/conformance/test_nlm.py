@@ -555,6 +555,27 @@ def test_the_client_refuses_what_it_waited_for(one, far, host):
 
 
 @rule("RFC 1813 6")
+@pytest.mark.parametrize("cancels", [False, True], ids=["refuses", "cancels"])
+def test_an_upgrade_that_is_not_taken_leaves_what_there_was(one, far, host, cancels):
+    """Who waits to make a shared lock exclusive, and then does not want it, has the shared one."""
+    host.answer = None if cancels else DENIED
+    assert far.lock(0, 10, exclusive=False) == GRANTED
+    assert one.lock(0, 10, exclusive=False) == GRANTED
+    assert far.lock(0, 10, block=True) == BLOCKED
+    assert one.unlock(0, 10) == GRANTED
+    assert host.serve(WAIT_S)
+    if cancels:
+        assert one.lock(0, 10, exclusive=False) == DENIED
+        assert far.cancel(0, 10) == GRANTED
+    for _ in range(WAIT_S * 10):
+        if one.lock(0, 10, exclusive=False) == GRANTED:
+            break
+        host.serve(0.1)
+    assert one.test(0, 10, exclusive=False) == GRANTED, "the exclusive lock was not given back"
+    assert one.lock(0, 10) == DENIED, "the shared lock went, too"
+
+
+@rule("RFC 1813 6")
 def test_first_come_first_served(one, far, host):
     """Two that wait for the same bytes get them in the order they asked."""
     second = far.other(b"second", 8)
@@ -787,6 +808,30 @@ def test_a_lock_with_a_newer_state(one, far):
     assert far.lock(20, 10) == GRANTED
     assert one.lock(0, 10) == GRANTED
     assert one.lock(20, 10) == DENIED
+
+
+@rule("RFC 1813 6")
+def test_locks_with_a_newer_state_at_once(server, connect, fh, one, far):
+    """Of many LOCKs that tell of the same restart none takes another's lock away."""
+    count, rounds = 8, 20
+    owners = [Locker(connect(source_address=server.options.second_address), fh, b"thread", i)
+              for i in range(count)]
+    for state in range(201, 201 + 2 * rounds, 2):
+        together = threading.Barrier(count)
+
+        def lock(owner, number, state=state, together=together):
+            owner.state = state
+            together.wait()
+            owner.status(nlm.LOCK, owner.lock_arguments(10 * number, 10, True, False, False))
+
+        threads = [threading.Thread(target=lock, args=(owner, i))
+                   for i, owner in enumerate(owners)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        held = [one.test(10 * i, 10) != GRANTED for i in range(count)]
+        assert all(held), held
 
 
 @rule("RFC 1813 6")
