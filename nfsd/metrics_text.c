@@ -31,6 +31,13 @@ static void put_one(struct metrics *metrics, const char *type, const char *name,
 	prometheus_u64(&metrics->out, "", NULL, value);
 }
 
+/* Sums over workers lack what those count that do not answer, and one that falls is taken for a
+ * restart: then they are left out. */
+static bool sums_are_whole(const struct metrics *metrics)
+{
+	return metrics->snapshot->summary->silent == 0;
+}
+
 /* ---- the server ---- */
 
 static void put_server(struct metrics *metrics)
@@ -64,12 +71,15 @@ static void put_load(struct metrics *metrics)
 	        summary->connections);
 	put_one(metrics, "gauge", "lodestore_connections_limit", "Connections there may be.",
 	        snapshot->connections_limit);
-	put_one(metrics, "counter", "lodestore_connections_accepted_total",
-	        "Connections there have been.", summary->accepted);
+	if (sums_are_whole(metrics))
+		put_one(metrics, "counter", "lodestore_connections_accepted_total",
+		        "Connections there have been.", summary->accepted);
 	put_one(metrics, "gauge", "lodestore_calls_in_flight",
 	        "Calls that are worked on or wait for their turn.", summary->calls);
-	put_one(metrics, "counter", "lodestore_calls_delayed_total",
-	        "Calls that waited because of the limits of their export.", summary->delayed);
+	if (sums_are_whole(metrics))
+		put_one(metrics, "counter", "lodestore_calls_delayed_total",
+		        "Calls that waited because of the limits of their export.",
+		        summary->delayed);
 	put_one(metrics, "gauge", "lodestore_buffers_used_bytes",
 	        "Memory in use for calls and replies.", snapshot->buffers_used_bytes);
 	put_one(metrics, "gauge", "lodestore_buffers_limit_bytes",
@@ -129,8 +139,6 @@ static void put_closed(struct metrics *metrics)
 	for (unsigned i = 0; i < CLOSED_REASONS; i++)
 		prometheus_u64(&metrics->out, "", LABELS({ "limit", counters_closed_names[i] }),
 		               summary->closed[i]);
-	put_one(metrics, "counter", "lodestore_log_lines_suppressed_total",
-	        "Lines of the log that were counted instead of written.", log_suppressed_count());
 }
 
 static void put_refusals(struct metrics *metrics)
@@ -345,7 +353,7 @@ static void put_exports(struct metrics *metrics)
 	          false);
 	put_space(metrics, "lodestore_export_available_bytes",
 	          "How much may still be written to it.", true);
-	if (!rows)
+	if (!rows || !sums_are_whole(metrics))
 		return;
 	exports.count = export_rows(snapshot, rows);
 	put_rows(&exports, "counter", "lodestore_export_calls_total",
@@ -503,10 +511,14 @@ void metrics_text(FILE *to, const struct snapshot *snapshot, struct metrics_seri
 	put_load(&metrics);
 	put_files(&metrics);
 	put_replies(&metrics);
-	put_refusals(&metrics);
-	put_closed(&metrics);
-	put_procedures(&metrics);
+	put_one(&metrics, "counter", "lodestore_log_lines_suppressed_total",
+	        "Lines of the log that were counted instead of written.", log_suppressed_count());
 	put_exports(&metrics);
-	put_clients(&metrics, series);
+	if (sums_are_whole(&metrics)) {
+		put_refusals(&metrics);
+		put_closed(&metrics);
+		put_procedures(&metrics);
+		put_clients(&metrics, series);
+	}
 	put_sidecar(&metrics);
 }

@@ -257,6 +257,10 @@ function flushesBetween(was, is) {
 
 function show(page) {
 	const { status } = page;
+	if (status.workers.silent > 0) { // what those have counted is missing
+		health(page.trouble, false);
+		return;
+	}
 	if (!before || before.status.pid !== status.pid) {
 		before = page; // a first look, or another server: nothing to compare with yet
 		history.length = 0;

@@ -262,6 +262,35 @@ START_TEST(the_sidecar_is_told_while_it_answers)
 }
 END_TEST
 
+/* Such as "# TYPE lodestore_refusals_total counter": of sums over workers there are none. */
+START_TEST(sums_are_left_out_while_a_worker_is_silent)
+{
+	static const char *const sums[] = {
+		"lodestore_connections_accepted_total",
+		"lodestore_calls_delayed_total",
+		"lodestore_refusals_total",
+		"lodestore_errors_total",
+		"lodestore_connections_closed_total",
+		"lodestore_call_duration_seconds",
+		"lodestore_call_errors_total",
+		"lodestore_export_calls_total",
+		"lodestore_client_calls_total",
+	};
+	const char *text = scrape();
+
+	for (size_t i = 0; i < ARRAY_COUNT(sums); i++)
+		must_have(text, sums[i]);
+	t.summary.silent = 1;
+	text = scrape();
+	for (size_t i = 0; i < ARRAY_COUNT(sums); i++)
+		must_not_have(text, sums[i]);
+	must_have(text, "lodestore_workers_silent 1\n");
+	must_have(text, "lodestore_flushes_total");
+	must_have(text, "lodestore_export_size_bytes");
+	must_have(text, "lodestore_log_lines_suppressed_total");
+}
+END_TEST
+
 /* ---- health ---- */
 
 START_TEST(what_is_wrong_is_told_with_what_to_do)
@@ -299,6 +328,7 @@ int main(void)
 	tcase_add_test(tcase, without_a_limit_for_clients_all_are_others);
 	tcase_add_test(tcase, exports_that_are_gone_are_counted_among_the_others);
 	tcase_add_test(tcase, the_sidecar_is_told_while_it_answers);
+	tcase_add_test(tcase, sums_are_left_out_while_a_worker_is_silent);
 	tcase_add_test(tcase, what_is_wrong_is_told_with_what_to_do);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
