@@ -14,6 +14,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tests/support/serve.sh
 . tests/support/serve.sh
+# shellcheck source=tests/deb/beside.sh
+. tests/deb/beside.sh
 
 say() { printf -- '-- %s\n' "$1"; }
 
@@ -274,7 +276,7 @@ check_upgrade()
 
 check_removed()
 {
-	local unit
+	local unit before
 
 	say "removed: configuration and state stay"
 	quietly apt-get remove -y -qq "${packages[@]}"
@@ -283,6 +285,21 @@ check_removed()
 	done
 	[ -e "$root/etc/lodestore/exports" ] || die "remove takes the configuration"
 	[ -e "$root/var/lib/lodestore/handle.key" ] || die "remove takes the key"
+
+	say "installed again: started, with what it had"
+	before=$(what_stays)
+	mkdir -p "$root/run/systemd/system"
+	: > "$root/run/systemctl.log"
+	quietly sh -c 'apt-get install -y -qq /build/next/*.deb'
+	rmdir "$root/run/systemd/system"
+	grep -qE '(^| )(re)?start lodestore-nfsd.service$' "$root/run/systemctl.log" || {
+		cat "$root/run/systemctl.log"
+		die "installing it again does not start it"
+	}
+	! grep -q 'nothing is exported yet' "$SANDBOX_WORK/apt.log" ||
+		die "it says that nothing is exported, and something is"
+	[ "$(what_stays)" = "$before" ] || die "installing it again changes the key or the exports"
+	is_enabled lodestore-nfsd || die "installing it again disables it"
 
 	say "purged: nothing stays"
 	quietly apt-get purge -y -qq "${packages[@]}"
@@ -316,58 +333,6 @@ check_from_one_package()
 	[[ $(inside dpkg -S /usr/bin/lodestore) == lodestore-client:* ]] ||
 		die "the command is not lodestore-client's"
 	quietly apt-get purge -y -qq "${packages[@]}"
-}
-
-# says TEXT COMMAND... - it works and says that.
-says()
-{
-	local text=$1
-
-	shift
-	quietly "$@"
-	grep -qF "$text" "$SANDBOX_WORK/apt.log" || die "$* does not say: $text"
-}
-
-# reconfigure PORT TEXT - the question answered anew, and what that says.
-reconfigure()
-{
-	echo "lodestore lodestore/port string $1" | inside debconf-set-selections
-	says "$2" dpkg-reconfigure lodestore
-}
-
-# Where another NFS server is at work, ours leaves it alone.
-check_beside_another()
-{
-	local wants=$root/etc/systemd/system/multi-user.target.wants listener
-	local drop_in=$root/etc/systemd/system/lodestore-nfsd.service.d/port.conf
-	local refused='nfs-server.service is enabled, so lodestore-nfsd is not started'
-
-	say "beside another NFS server that is enabled: neither enabled nor started"
-	mkdir -p "$wants"
-	ln -s ../../../../lib/systemd/system/nfs-server.service "$wants/"
-	says "$refused" sh -c 'apt-get install -y -qq /build/lodestore*.deb'
-	! is_enabled lodestore-nfsd || die "the server was enabled beside another NFS server"
-	reconfigure 65536 "$refused" # is no port
-	reconfigure 2049 "$refused"  # is the other's
-	! is_enabled lodestore-nfsd || die "the server was enabled beside another NFS server"
-	rm "$wants/nfs-server.service"
-
-	say "beside a program that has the port, with another one as the answer"
-	python3 -c 'import socket, time
-s = socket.create_server(("127.0.0.1", 2049))
-print("listening", flush=True)
-time.sleep(3600)' > "$SANDBOX_WORK/listener.log" &
-	listener=$!
-	wait_for_line "$SANDBOX_WORK/listener.log" listening
-	reconfigure 20049 'a program has port 2049, so lodestore-nfsd answers on port 20049'
-	is_enabled lodestore-nfsd || die "with a port of its own the server was not enabled"
-	grep -qx 'Environment="LODESTORE_NFSD_OPTIONS=--port 20049"' "$drop_in" ||
-		die "the port is not in the unit's drop-in"
-	inside systemd-analyze verify --man=no lodestore-nfsd.service ||
-		die "systemd-analyze finds fault with the drop-in"
-	kill "$listener"
-	quietly apt-get purge -y -qq "${packages[@]}"
-	[ ! -e "$drop_in" ] || die "purge leaves the drop-in"
 }
 
 # debian/tests, as autopkgtest runs it.
