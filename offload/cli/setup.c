@@ -291,7 +291,7 @@ static void setup_tell_hosts(const struct setup *setup)
 		if (i == 0 || strcmp(setup->nets[i].network, setup->hosts) == 0)
 			address = setup->nets[i].address;
 	printf("\nOn each ESXi host:\n\n  esxcli storage nfs add -H %s -s '%s' -v '%s'\n\n"
-	       "On Linux:\n\n  mount -t nfs -o vers=3,nolock %s:'%s' /mnt\n",
+	       "On Linux:\n\n  mount -t nfs -o vers=3 %s:'%s' /mnt\n",
 	       address, setup->directory, setup->name, address, setup->directory);
 }
 

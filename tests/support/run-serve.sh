@@ -78,14 +78,16 @@ END
 
 print_lines()
 {
-	local found=() address options="vers=3,nolock" other_port=''
+	local found=() address options="vers=3" other_port=''
 
+	mapfile -t found < <(addresses)
+	address=${found[0]:-}
+	# Locks are not for this machine itself, and are found by the port mapper.
+	[ -n "$address" ] && [ "$port" -eq 2049 ] || options+=",nolock"
 	[ "$port" -eq 2049 ] || {
 		options+=",port=$port,mountport=$port"
 		other_port="--port $port "
 	}
-	mapfile -t found < <(addresses)
-	address=${found[0]:-}
 	cat << END
 
 Serving $dir on port $port of:
