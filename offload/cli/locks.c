@@ -26,6 +26,7 @@ static int ask(const struct arguments *arguments, const char *path, const char *
 {
 	AUTO(document_free) struct document document = { 0 };
 	char why[DOCUMENT_WHY_BYTES];
+	bool unknown;
 	int r = document_request(path, request, &document);
 
 	if (r == -ENOENT || r == -ECONNREFUSED) {
@@ -39,7 +40,8 @@ static int ask(const struct arguments *arguments, const char *path, const char *
 		command_error("%s", why);
 		return COMMAND_UNREACHABLE;
 	}
-	if (json_find(document.value, "unknown"))
+	unknown = json_find(document.value, "unknown");
+	if (unknown && !(arguments->given & ARGUMENT_JSON))
 		return told_unknown(arguments->release);
 	if (arguments->given & ARGUMENT_JSON)
 		(void) fwrite(document.text, 1, document.text_bytes, stdout);
@@ -48,7 +50,7 @@ static int ask(const struct arguments *arguments, const char *path, const char *
 		       json_find_number(document.value, "released"));
 	else
 		locks_show(stdout, document.value);
-	return COMMAND_DONE;
+	return unknown ? COMMAND_FAILED : COMMAND_DONE;
 }
 
 static int run_locks(int argc, char **argv)

@@ -56,6 +56,9 @@ def check_release(server, command, top):
           "and shown", "\n".join(lines))
     done = command("--release", THIRD)
     check(done.returncode == 1 and "has no locks" in done.stderr, "who has none is told so")
+    done = command("--json", "--release", THIRD)
+    check(done.returncode == 1 and "unknown" in json.loads(done.stdout), "in JSON, too",
+          done.stdout + done.stderr)
     done = command("--release", "esx1")
     check(done.returncode == 2 and "'esx1' is no address" in done.stderr, "a name is no address")
     done = command("--release", ONE)
