@@ -25,6 +25,7 @@
 #include "rpcgen/offload.h"
 #include "rpcgen/offload_text.h"
 #include "rpcgen/record.h"
+#include "rpcgen/rpc_call.h"
 #include "vfs/base/cleanup.h"
 #include "vfs/base/list.h"
 #include "vfs/base/log.h"
@@ -277,18 +278,16 @@ static int relayed_send(struct relayed *relayed)
 	return 0;
 }
 
-/* The header of a reply: anything but one that was accepted is none of ours. */
+/* Anything but a reply that was accepted is none of ours. */
 static int relayed_parse(struct relayed *relayed, const struct record *record)
 {
-	struct xdr_in in = xdr_in(record->payload, record->payload_bytes);
-	uint32_t xid = xdr_get_u32(&in), type = xdr_get_u32(&in), stat = xdr_get_u32(&in);
+	struct rpc_answer answer;
 
-	(void) xdr_get_u32(&in); /* the verifier: its flavour, its body */
-	(void) xdr_get_opaque(&in, RPC_AUTH_BODY_BYTES_MAX);
-	relayed->accept_stat = xdr_get_u32(&in);
-	if (in.failed || xid != relayed->call->rpc.xid || type != REPLY || stat != MSG_ACCEPTED)
+	if (rpc_answer_decode(record->payload, record->payload_bytes, &answer) < 0 ||
+	    answer.denied || answer.xid != relayed->call->rpc.xid)
 		return -EPROTO;
-	relayed->results = (struct xdr_view){ in.at, (uint32_t) xdr_in_left(&in) };
+	relayed->accept_stat = answer.accept_stat;
+	relayed->results = (struct xdr_view){ answer.results, answer.results_bytes };
 	return 0;
 }
 

@@ -81,16 +81,12 @@ int rpc_out_xid(const uint8_t *bytes, size_t bytes_count, uint32_t *ret_xid)
 
 int rpc_out_results(const uint8_t *bytes, size_t bytes_count, struct xdr_view *ret_results)
 {
-	struct xdr_in in = xdr_in(bytes, bytes_count);
+	struct rpc_answer answer;
 
-	(void) xdr_get_u32(&in); /* xid */
-	if (xdr_get_u32(&in) != REPLY || xdr_get_u32(&in) != MSG_ACCEPTED)
+	if (rpc_answer_decode(bytes, bytes_count, &answer) < 0 || answer.denied ||
+	    answer.accept_stat != SUCCESS)
 		return -EPROTO;
-	(void) xdr_get_u32(&in); /* the verifier: flavour and body */
-	(void) xdr_get_opaque(&in, RPC_AUTH_BODY_BYTES_MAX);
-	if (xdr_get_u32(&in) != SUCCESS || in.failed)
-		return -EPROTO;
-	*ret_results = (struct xdr_view){ in.at, (uint32_t) xdr_in_left(&in) };
+	*ret_results = (struct xdr_view){ answer.results, answer.results_bytes };
 	return 0;
 }
 

@@ -87,18 +87,13 @@ static int receive_some(int fd, uint8_t *to, size_t room, uint64_t until_ms, siz
 
 static int decode_reply(const struct record *record, offload_totals *ret_totals)
 {
-	struct xdr_in in = xdr_in(record->payload, record->payload_bytes);
-	uint32_t xid = xdr_get_u32(&in), type = xdr_get_u32(&in), stat = xdr_get_u32(&in);
-	uint32_t accept_stat;
+	struct rpc_answer answer;
 
-	(void) xdr_get_u32(&in); /* the verifier: its flavour, its body */
-	(void) xdr_get_opaque(&in, RPC_AUTH_BODY_BYTES_MAX);
-	accept_stat = xdr_get_u32(&in);
-	if (in.failed || xid != XID || type != REPLY || stat != MSG_ACCEPTED ||
-	    accept_stat != SUCCESS)
+	if (rpc_answer_decode(record->payload, record->payload_bytes, &answer) < 0 ||
+	    answer.denied || answer.xid != XID || answer.accept_stat != SUCCESS)
 		return -EPROTO;
 	return xdr_args_decode((xdrproc_t) xdr_offload_totals, ret_totals, sizeof *ret_totals,
-	                       in.at, xdr_in_left(&in));
+	                       answer.results, answer.results_bytes);
 }
 
 static int receive_reply(int fd, uint64_t until_ms, offload_totals *ret_totals)

@@ -11,6 +11,7 @@
 #include "rpcgen/rpc_call.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <rpc/rpc.h>
 
 #include "rpcgen/xdr_cursor.h"
@@ -79,6 +80,28 @@ uint32_t rpc_reply_auth_error(uint8_t *to, uint32_t xid, uint32_t auth_stat)
 	xdr_put_u32(&out, AUTH_ERROR);
 	xdr_put_u32(&out, auth_stat);
 	return reply_end(&out, to);
+}
+
+int rpc_answer_decode(const uint8_t *message, size_t message_bytes, struct rpc_answer *ret_answer)
+{
+	struct xdr_in in = xdr_in(message, message_bytes);
+	struct rpc_answer answer = { .xid = xdr_get_u32(&in) };
+	uint32_t type = xdr_get_u32(&in), stat = xdr_get_u32(&in);
+
+	if (in.failed || type != REPLY || (stat != MSG_ACCEPTED && stat != MSG_DENIED))
+		return -EPROTO;
+	answer.denied = stat == MSG_DENIED;
+	if (!answer.denied) {
+		(void) xdr_get_u32(&in); /* the verifier: its flavour, its body */
+		(void) xdr_get_opaque(&in, RPC_AUTH_BODY_BYTES_MAX);
+		answer.accept_stat = xdr_get_u32(&in);
+		answer.results = in.at;
+		answer.results_bytes = (uint32_t) xdr_in_left(&in);
+	}
+	if (in.failed)
+		return -EPROTO;
+	*ret_answer = answer;
+	return 0;
 }
 
 void rpc_record_mark(uint8_t to[RPC_RECORD_MARK_BYTES], uint32_t payload_bytes)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rpc_call.h - RPC messages (RFC 5531): the call's header in, every kind of reply out.
+ * rpc_call.h - RPC messages (RFC 5531): the call's header in, every kind of reply out; and the
+ * header of replies to calls of ours.
  *
  * Pure: bytes in, structure or refusal out. Nothing is allocated; views point into the message.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,6 +78,18 @@ uint32_t rpc_reply_accepted(uint8_t *to, uint32_t xid, uint32_t accept_stat);
 uint32_t rpc_reply_program_mismatch(uint8_t *to, uint32_t xid, uint32_t low, uint32_t high);
 uint32_t rpc_reply_rpc_mismatch(uint8_t *to, uint32_t xid);
 uint32_t rpc_reply_auth_error(uint8_t *to, uint32_t xid, uint32_t auth_stat);
+
+/* What came in answer to a call of ours. */
+struct rpc_answer {
+	uint32_t xid;
+	bool denied;          /* MSG_DENIED: nothing else is set */
+	uint32_t accept_stat; /* SUCCESS: there are results */
+	const uint8_t *results;
+	uint32_t results_bytes;
+};
+
+/* 0, or -EPROTO for what is no reply. */
+int rpc_answer_decode(const uint8_t *message, size_t message_bytes, struct rpc_answer *ret_answer);
 
 /* The mark of a record that is one, last fragment (RFC 5531 section 11). */
 void rpc_record_mark(uint8_t to[RPC_RECORD_MARK_BYTES], uint32_t payload_bytes);

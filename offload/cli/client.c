@@ -201,27 +201,22 @@ static int refuse(struct client *client, uint32_t accept_stat)
 static int take_reply(struct client *client, const struct client_call *call, const uint8_t *payload,
                       uint32_t payload_bytes, void *ret_result)
 {
-	struct xdr_in in = xdr_in(payload, payload_bytes);
-	uint32_t xid = xdr_get_u32(&in), type = xdr_get_u32(&in), stat = xdr_get_u32(&in);
-	uint32_t accept_stat;
+	struct rpc_answer answer;
 
-	if (!in.failed && xid == client->xid && type == REPLY && stat == MSG_DENIED) {
+	if (rpc_answer_decode(payload, payload_bytes, &answer) < 0 || answer.xid != client->xid) {
+		say(client, "what answers there does not speak ONC RPC as NFS servers do");
+		return -EPROTO;
+	}
+	if (answer.denied) {
 		say(client, "the server turns this user away: %s",
 		    client->addresses ? "it asks for another kind of credentials"
 		                      : "only root may use its socket");
 		return -EPROTO;
 	}
-	(void) xdr_get_u32(&in); /* the verifier: its flavour, its body */
-	(void) xdr_get_opaque(&in, RPC_AUTH_BODY_BYTES_MAX);
-	accept_stat = xdr_get_u32(&in);
-	if (in.failed || xid != client->xid || type != REPLY || stat != MSG_ACCEPTED) {
-		say(client, "what answers there does not speak ONC RPC as NFS servers do");
-		return -EPROTO;
-	}
-	if (accept_stat != SUCCESS)
-		return refuse(client, accept_stat);
-	if (xdr_args_decode(call->decode, ret_result, call->result_bytes, in.at, xdr_in_left(&in)) <
-	    0) {
+	if (answer.accept_stat != SUCCESS)
+		return refuse(client, answer.accept_stat);
+	if (xdr_args_decode(call->decode, ret_result, call->result_bytes, answer.results,
+	                    answer.results_bytes) < 0) {
 		say(client, "the server's answer cannot be read: it may be newer than this"
 		            " command");
 		return -EPROTO;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rpcgen/rpc_call.h"
 
+#include <errno.h>
 #include <rpc/rpc.h>
 #include <string.h>
 
@@ -342,6 +343,48 @@ START_TEST(a_record_mark_says_last_fragment)
 }
 END_TEST
 
+START_TEST(an_accepted_answer_has_its_results)
+{
+	struct rpc_answer answer;
+
+	out = xdr_out(message, sizeof message);
+	xdr_put_u32(&out, XID);
+	xdr_put_u32(&out, REPLY);
+	xdr_put_u32(&out, MSG_ACCEPTED);
+	put_auth(AUTH_NONE, "abcd", 4); /* a verifier is nobody's business */
+	xdr_put_u32(&out, SUCCESS);
+	xdr_put_u32(&out, 7);
+	ck_assert_int_eq(rpc_answer_decode(message, (size_t) (out.at - message), &answer), 0);
+	ck_assert_uint_eq(answer.xid, XID);
+	ck_assert(!answer.denied);
+	ck_assert_uint_eq(answer.accept_stat, SUCCESS);
+	ck_assert_ptr_eq(answer.results, out.at - 4);
+	ck_assert_uint_eq(answer.results_bytes, 4);
+	for (size_t bytes = 0; bytes < (size_t) (out.at - message) - 4; bytes++)
+		ck_assert_int_eq(rpc_answer_decode(message, bytes, &answer), -EPROTO);
+}
+END_TEST
+
+START_TEST(answers_without_results_say_why)
+{
+	struct rpc_answer answer;
+	struct rpc_reply reply;
+
+	reply.bytes_count = rpc_reply_accepted(reply.bytes, XID, PROC_UNAVAIL);
+	ck_assert_int_eq(rpc_answer_decode(reply.bytes, reply.bytes_count, &answer), 0);
+	ck_assert_uint_eq(answer.accept_stat, PROC_UNAVAIL);
+	ck_assert_uint_eq(answer.results_bytes, 0);
+	reply.bytes_count = rpc_reply_auth_error(reply.bytes, XID, AUTH_TOOWEAK);
+	ck_assert_int_eq(rpc_answer_decode(reply.bytes, reply.bytes_count, &answer), 0);
+	ck_assert(answer.denied);
+	ck_assert_uint_eq(answer.xid, XID);
+	reply.bytes[11] = 2; /* neither accepted nor denied */
+	ck_assert_int_eq(rpc_answer_decode(reply.bytes, reply.bytes_count, &answer), -EPROTO);
+	begin_call(); /* no reply at all */
+	ck_assert_int_eq(rpc_answer_decode(message, (size_t) (out.at - message), &answer), -EPROTO);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rpc_call");
@@ -364,6 +407,8 @@ int main(void)
 	tcase_add_test(tcase, a_header_cut_short_is_garbage_once_it_is_a_call);
 	tcase_add_test(tcase, more_arguments_than_a_count_holds_are_garbage);
 	tcase_add_test(tcase, replies_are_those_of_the_rfc);
+	tcase_add_test(tcase, an_accepted_answer_has_its_results);
+	tcase_add_test(tcase, answers_without_results_say_why);
 	tcase_add_test(tcase, a_record_mark_says_last_fragment);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
