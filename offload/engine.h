@@ -41,12 +41,12 @@ struct engine_control {
 
 struct engine_copy {
 	int source_fd, destination_fd;
-	uint64_t bytes;  /* the source's length; the destination has it already */
-	uint64_t from;   /* begin here, aligned: what is before was copied by an earlier run */
-	bool zero_holes; /* the destination has old data or reserved space where the source has
-	                    holes: write zeros there without giving up the space */
-	bool skip_zeros; /* runs of zeros in the data become holes; the destination is all hole */
-	bool checksum;   /* only with from == 0 */
+	uint64_t bytes;   /* the source's length; the destination has it already */
+	uint64_t from;    /* begin here, aligned: what is before was copied by an earlier run */
+	uint64_t zero_to; /* before this the destination may have old data where the source has
+	                     holes: zeros go there, and its space is not given up */
+	bool skip_zeros;  /* runs of zeros in the data become holes; the destination is all hole */
+	bool checksum;    /* only with from == 0 */
 };
 
 /* io_uring, O_DIRECT where possible, several requests in flight; holes stay holes. */

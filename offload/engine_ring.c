@@ -184,8 +184,8 @@ static bool copy_scan(struct ring_copy *copy)
 		copy->data.to = copy->data.to < end ? copy->data.to : end;
 	}
 	copy->scan_at = copy->data.to;
-	hole_to = copy->data.from;
-	if (copy->args->zero_holes && hole_from < hole_to) {
+	hole_to = copy->data.from < copy->args->zero_to ? copy->data.from : copy->args->zero_to;
+	if (hole_from < hole_to) {
 		r = vfs_zero(copy->args->destination_fd, hole_from, hole_to - hole_from);
 		if (r < 0)
 			copy_failed(copy, r);

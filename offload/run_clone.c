@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "offload/jobs_internal.h"
@@ -90,14 +89,11 @@ static int source_unchanged(struct clone *clone)
 static int room_for_copy(struct clone *clone)
 {
 	uint64_t need = (uint64_t) clone->source_stat.st_blocks * STAT_BLOCK_BYTES;
-	struct statvfs stat;
 
 	clone->step = "copying";
 	if (need > clone->bytes) /* metadata, and what is allocated ahead */
 		need = clone->bytes;
-	if (fstatvfs(clone->to_fd, &stat) < 0)
-		return -errno;
-	return stat.f_bavail * stat.f_frsize < need ? -ENOSPC : 0;
+	return vfs_has_room(clone->to_fd, need) ? 0 : -ENOSPC;
 }
 
 static bool wants_checksum(const struct clone *clone)
@@ -108,7 +104,8 @@ static bool wants_checksum(const struct clone *clone)
 	       clone->bytes <= data + checksum_holes_max;
 }
 
-static int copy(struct clone *clone, uint64_t from, bool zero_holes)
+/* Up to @zero_to the destination may have old data where the source has holes. */
+static int copy(struct clone *clone, uint64_t from, uint64_t zero_to)
 {
 	struct engine_control *control = &clone->job->control;
 	struct engine_copy args = {
@@ -116,8 +113,8 @@ static int copy(struct clone *clone, uint64_t from, bool zero_holes)
 		.destination_fd = clone->to_fd,
 		.bytes = clone->bytes,
 		.from = from,
-		.zero_holes = zero_holes,
-		.skip_zeros = (clone->record->flags & OFFLOAD_CLONE_THIN) && !zero_holes,
+		.zero_to = zero_to,
+		.skip_zeros = (clone->record->flags & OFFLOAD_CLONE_THIN) && !clone->record->thick,
 		.checksum = from == 0 && wants_checksum(clone),
 	};
 	uint8_t checksum[ENGINE_CHECKSUM_BYTES];
@@ -231,7 +228,7 @@ static int fill_new(struct clone *clone)
 		if (r == 0 && ftruncate(clone->to_fd, (off_t) clone->bytes) < 0)
 			r = -errno;
 		if (r == 0)
-			r = copy(clone, 0, false);
+			r = copy(clone, 0, 0);
 	}
 	if (r == 0 && verifies(clone))
 		r = verify(clone);
@@ -382,25 +379,14 @@ static int mark(struct clone *clone, const struct stat *stat)
 	return enter(clone, JOB_FILLING);
 }
 
-/* The space by which a thick destination grows, while nothing of it has been touched: if there is
- * none, it stays as it is. */
-static int reserve_growth(struct clone *clone)
+/* All the space a thick destination is to have, first: if there is none, and nothing of it has been
+ * touched, it stays as it is. */
+static int allocate(struct clone *clone)
 {
-	uint64_t former = clone->record->former_bytes;
-	struct statvfs stat;
-	int r;
+	int r = clone->bytes > 0 ? vfs_allocate(clone->to_fd, clone->bytes) : 0;
 
-	if (clone->bytes <= former)
-		return 0;
-	if (fstatvfs(clone->to_fd, &stat) < 0)
-		return -errno;
-	/* What is kept for root is not for copies, though we could have it. */
-	if (stat.f_bavail * stat.f_frsize < clone->bytes - former)
-		return -ENOSPC;
-	if (fallocate(clone->to_fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) clone->bytes) == 0)
-		return 0;
-	r = -errno;
-	(void) !ftruncate(clone->to_fd, (off_t) former); /* gives back what lies behind the end */
+	if (r < 0 && !clone->job->touched) /* gives back what lies behind the end */
+		(void) !ftruncate(clone->to_fd, (off_t) clone->record->former_bytes);
 	return r;
 }
 
@@ -409,11 +395,12 @@ static int copy_into(struct clone *clone)
 {
 	uint64_t from = clone->record->durable_bytes & ~(uint64_t) (ENGINE_ALIGN_BYTES - 1);
 	bool thick = clone->record->thick;
-	int r = 0;
+	/* What it grows by holds nothing, unless somebody began before. */
+	uint64_t zero_to = clone->job->touched ? clone->bytes : clone->record->former_bytes;
+	int r;
 
 	clone->step = "preparing the destination";
-	if (thick && !clone->job->touched)
-		r = reserve_growth(clone);
+	r = thick ? allocate(clone) : 0;
 	if (r < 0)
 		return r;
 	clone->job->touched = true;
@@ -424,10 +411,7 @@ static int copy_into(struct clone *clone)
 	}
 	if (r == 0 && ftruncate(clone->to_fd, (off_t) clone->bytes) < 0)
 		r = -errno;
-	if (r == 0 && thick && clone->bytes > 0 &&
-	    fallocate(clone->to_fd, 0, 0, (off_t) clone->bytes) < 0)
-		r = -errno;
-	return r < 0 ? r : copy(clone, from, thick);
+	return r < 0 ? r : copy(clone, from, thick ? zero_to : 0);
 }
 
 static int fill_existing(struct clone *clone)

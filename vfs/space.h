@@ -79,6 +79,13 @@ struct vfs_steps {
 int vfs_reserve(int fd, int scratch_fd, uint64_t bytes, const struct vfs_steps *steps,
                 uint64_t *ret_allocated);
 
+/* The same for what lies in holes alone: shared extents stay shared. */
+int vfs_allocate(int fd, uint64_t bytes);
+
+/* Has the file system of a file this much for those who are not root? What was removed a moment ago
+ * counts: Btrfs tells of it only after a commit, so one is waited for before the answer is no. */
+bool vfs_has_room(int fd, uint64_t bytes);
+
 /* What vfs_reserve() would have to allocate: bytes in holes and in shared extents. */
 int vfs_reserve_need(int fd, uint64_t bytes, uint64_t *ret_holes, uint64_t *ret_shared);
 

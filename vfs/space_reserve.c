@@ -5,7 +5,7 @@
  *     vfs_reserve    holes and shared ranges noted; is there room at all?
  *       unshare      XFS does it itself; elsewhere a copy is made beside the file and taken in by
  *                    the kernel's compare-and-share, so that no write in between is lost
- *       fallocate    the holes
+ *       fallocate    the holes (vfs_allocate: these alone)
  *       give_back    if the space ended after all: what lies unwritten in former holes
  */
 #include <errno.h>
@@ -64,6 +64,7 @@ static int ranges_add(struct ranges *ranges, uint64_t from, uint64_t to)
 /* What is missing for the promise: holes, and extents that others have, too. */
 struct need {
 	uint64_t end, seen;
+	bool known; /* if not, fallocate(2) has to find out */
 	struct ranges holes, shared;
 };
 
@@ -79,6 +80,9 @@ static int need_add(void *context, const struct fiemap_extent *extent)
 	uint64_t from = extent->fe_logical, to = from + extent->fe_length;
 	int r;
 
+	/* Room is set aside for it, but it has no place. */
+	if (extent->fe_flags & FIEMAP_EXTENT_DELALLOC)
+		return 0;
 	from = from < need->end ? from : need->end;
 	to = to < need->end ? to : need->end;
 	r = ranges_add(&need->holes, need->seen, from);
@@ -98,10 +102,9 @@ static int need_find(int fd, uint64_t bytes, struct need *need)
 	if (fdatasync(fd) < 0)
 		return -errno;
 	r = vfs_extents_visit(fd, bytes, need_add, need);
-	if (r == -EOPNOTSUPP) {
-		need->holes.bytes = 0; /* not known: fallocate(2) will tell */
+	if (r == -EOPNOTSUPP)
 		return 0;
-	}
+	need->known = r == 0;
 	return r < 0 ? r : ranges_add(&need->holes, need->seen, bytes);
 }
 
@@ -117,11 +120,17 @@ int vfs_reserve_need(int fd, uint64_t bytes, uint64_t *ret_holes, uint64_t *ret_
 	return 0;
 }
 
-static bool has_room(int fd, uint64_t bytes)
+bool vfs_has_room(int fd, uint64_t bytes)
 {
 	struct statvfs stat;
 
-	return fstatvfs(fd, &stat) < 0 || stat.f_bavail * stat.f_frsize >= bytes;
+	for (unsigned i = 0; i < 2; i++) {
+		if (fstatvfs(fd, &stat) < 0 || stat.f_bavail * stat.f_frsize >= bytes)
+			return true;
+		if (i == 0 && syncfs(fd) < 0)
+			break;
+	}
+	return false;
 }
 
 /* ---- unsharing ---- */
@@ -247,19 +256,27 @@ static void give_back(int fd, const struct ranges *holes, const struct stat *bef
 	}
 }
 
-static int allocate(int fd, uint64_t bytes, const struct ranges *holes)
+/* The holes only: XFS wants room for all that it is asked to allocate, also for what has places. */
+static int allocate(int fd, const struct need *need)
 {
+	const struct ranges *holes = &need->holes;
 	struct stat before;
 	int r = 0;
 
 	if (fstat(fd, &before) < 0)
 		return -errno;
-	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) bytes) < 0) {
+	if (!need->known && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) need->end) < 0)
 		r = -errno;
-		/* It changes the time itself: what counts is from now on. */
-		if (fstat(fd, &before) == 0)
-			give_back(fd, holes, &before);
+	for (size_t i = 0; r == 0 && i < holes->count; i++) {
+		struct vfs_range hole = holes->at[i];
+
+		if (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t) hole.from,
+		              (off_t) (hole.to - hole.from)) < 0)
+			r = -errno;
 	}
+	/* It changes the time itself: what counts is from now on. */
+	if (r < 0 && fstat(fd, &before) == 0)
+		give_back(fd, holes, &before);
 	return r < 0 || fsync(fd) < 0 ? (r < 0 ? r : -errno) : 0;
 }
 
@@ -273,8 +290,18 @@ int vfs_reserve(int fd, int scratch_fd, uint64_t bytes, const struct vfs_steps *
 	if (r < 0)
 		return r;
 	*ret_allocated = need.holes.bytes + need.shared.bytes;
-	if (!has_room(fd, *ret_allocated))
+	if (!vfs_has_room(fd, *ret_allocated))
 		return -ENOSPC;
 	r = unshare(fd, scratch_fd, &need.shared, steps);
-	return r < 0 ? r : allocate(fd, bytes, &need.holes);
+	return r < 0 ? r : allocate(fd, &need);
+}
+
+int vfs_allocate(int fd, uint64_t bytes)
+{
+	AUTO(need_done) struct need need = { 0 };
+	int r = need_find(fd, bytes, &need);
+
+	if (r < 0)
+		return r;
+	return vfs_has_room(fd, need.holes.bytes) ? allocate(fd, &need) : -ENOSPC;
 }

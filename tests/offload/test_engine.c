@@ -166,7 +166,7 @@ START_TEST(old_data_under_holes_is_zeroed_and_space_kept)
 	uint64_t bytes;
 	AUTO(close_fd) int from = sparse_source(&bytes);
 	AUTO(close_fd) int to = scratch();
-	struct engine_copy copy = { from, to, bytes, .zero_holes = true };
+	struct engine_copy copy = { from, to, bytes, .zero_to = bytes };
 	struct vfs_usage usage;
 
 	fill(to, 0, bytes, 99);

@@ -2,12 +2,9 @@
 /*
  * Jobs from their acceptance to their end, on the file system that $TMPDIR lies on.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sys/statvfs.h>
-
-#include "offload/status.h"
 #include "offload/jobs_fixture.h"
+#include "offload/slow_copy.h"
+#include "offload/status.h"
 
 START_TEST(a_clone_makes_a_new_file)
 {
@@ -139,25 +136,6 @@ START_TEST(overlapping_jobs_are_refused)
 	wait_for(one);
 }
 END_TEST
-
-/* Copies slowly enough to be met under way. */
-static uint64_t begin_slow_copy(const char *source, const char *destination)
-{
-	struct job_record wanted = clone_of(source, destination, OFFLOAD_CLONE_VERIFY);
-	struct job_record now;
-	uint64_t id;
-
-	settings.copy_rate = 8 * MIB;
-	jobs = jobs_close(jobs);
-	ck_assert_int_eq(jobs_open(vfs, &settings, &jobs), 0);
-	ck_assert_int_eq(jobs_begin(jobs, &wanted, &id), 0);
-	do {
-		usleep(20000);
-		ck_assert_int_eq(jobs_get(jobs, id, &now), 0);
-	} while (job_is_live(&now) && now.bytes_moved == 0);
-	ck_assert(job_is_live(&now));
-	return id;
-}
 
 START_TEST(cancelling_takes_a_new_file_away_and_empties_an_existing_one)
 {
@@ -330,113 +308,6 @@ START_TEST(a_live_lock_forbids_punching_and_a_stale_one_does_not)
 }
 END_TEST
 
-/* Leave this much of the file system free; false: it is too large to be filled for a test. */
-static bool fill_disk_but(uint64_t left_bytes)
-{
-	AUTO(close_fd) int fd = open_in("filler", O_RDWR | O_CREAT);
-	struct statvfs disk;
-	uint64_t free_bytes;
-
-	ck_assert_int_eq(fsync(fd), 0);
-	ck_assert_int_eq(fstatvfs(fd, &disk), 0);
-	free_bytes = disk.f_bavail * disk.f_frsize;
-	if (free_bytes > 8ull << 30)
-		return false;
-	return fallocate(fd, 0, 0, (off_t) (free_bytes - left_bytes)) == 0;
-}
-
-START_TEST(a_full_disk_is_said_and_nothing_is_left)
-{
-	struct job_record wanted, ended;
-
-	make_file("a", 96 * MIB, 0, 96);
-	if (shares()) { /* what is shared has to be copied for the promise */
-		wanted = clone_of("a", "b", 0);
-		ended = run(&wanted);
-	}
-	if (!fill_disk_but(64 * MIB))
-		return;
-	wanted = shares() ? job_on(OFFLOAD_KIND_RESERVE, "b", 0) : clone_of("a", "b", 0);
-	ended = run(&wanted);
-	ck_assert_msg(ended.status == OFFLOAD_ERR_NO_SPACE, "%d: %s", (int) ended.status,
-	              ended.text);
-	ck_assert_int_eq(exists("b"), shares());
-	ck_assert(!shares() || same_content("a", "b"));
-}
-END_TEST
-
-START_TEST(a_thick_destination_that_cannot_grow_stays_as_it_is)
-{
-	struct job_record wanted, ended;
-	struct stat before, after;
-	AUTO(close_fd) int fd = -EBADF;
-
-	make_file("a", 96 * MIB, 0, 1);
-	make_file("b", 2 * MIB, 0, 2);
-	make_file("as-b", 2 * MIB, 0, 2);
-	ck_assert(same_content("b", "as-b"));
-	fd = open_in("b", O_RDWR);
-	ck_assert_int_eq(fsync(fd), 0);
-	ck_assert_int_eq(fstat(fd, &before), 0);
-	if (!fill_disk_but(64 * MIB))
-		return;
-	wanted = clone_of("a", "b", 0);
-	ended = run(&wanted);
-	ck_assert_msg(ended.status == OFFLOAD_ERR_NO_SPACE, "%d: %s", (int) ended.status,
-	              ended.text);
-	ck_assert(same_content("b", "as-b"));
-	ck_assert_int_eq(fstat(fd, &after), 0);
-	ck_assert_int_eq(after.st_size, before.st_size);
-	ck_assert_int_le(after.st_blocks, before.st_blocks);
-}
-END_TEST
-
-/* Takes all space there is, again and again. */
-static atomic_bool greedy_stop;
-
-static void *greedy(void *arg)
-{
-	int fd = *(int *) arg;
-	off_t at = 0;
-
-	while (!atomic_load(&greedy_stop))
-		if (fallocate(fd, 0, at, MIB) == 0)
-			at += MIB;
-	return NULL;
-}
-
-START_TEST(a_thick_destination_that_is_put_back_never_gives_its_space_away)
-{
-	AUTO(close_fd) int greedy_fd = open_in("greedy", O_RDWR | O_CREAT);
-	AUTO(close_fd) int fd = -EBADF;
-	struct job_record ended;
-	struct vfs_usage usage;
-	pthread_t thread;
-	uint64_t id;
-
-	/* XFS punches and allocates anew when it is told to zero, Btrfs writes anew */
-	if (shares())
-		return;
-	make_file("a", 64 * MIB, 0, 64);
-	make_file("b", 64 * MIB, 0, 64);
-	fd = open_in("b", O_RDWR);
-	ck_assert_int_eq(fsync(fd), 0);
-	if (!fill_disk_but(16 * MIB))
-		return;
-	id = begin_slow_copy("a", "b");
-	atomic_store(&greedy_stop, false);
-	ck_assert_int_eq(pthread_create(&thread, NULL, greedy, &greedy_fd), 0);
-	ck_assert_int_eq(jobs_cancel(jobs, id), 0);
-	ended = wait_for(id);
-	atomic_store(&greedy_stop, true);
-	ck_assert_int_eq(pthread_join(thread, NULL), 0);
-	ck_assert_int_eq(ended.state, OFFLOAD_STATE_CANCELLED);
-	ck_assert_int_eq(vfs_usage(fd, &usage), 0);
-	ck_assert_uint_eq(usage.total_bytes, 64 * MIB);
-	ck_assert_uint_ge(usage.allocated_bytes, 64 * MIB);
-}
-END_TEST
-
 START_TEST(what_is_no_file_is_refused)
 {
 	char path[TEMP_PATH_BYTES * 2];
@@ -522,9 +393,6 @@ int main(void)
 	tcase_add_test(tcase, stopping_and_starting_goes_on_where_it_was);
 	tcase_add_test(tcase, reserve_checksum_and_punch_are_jobs);
 	tcase_add_test(tcase, a_live_lock_forbids_punching_and_a_stale_one_does_not);
-	tcase_add_test(tcase, a_full_disk_is_said_and_nothing_is_left);
-	tcase_add_test(tcase, a_thick_destination_that_cannot_grow_stays_as_it_is);
-	tcase_add_test(tcase, a_thick_destination_that_is_put_back_never_gives_its_space_away);
 	tcase_add_test(tcase, what_is_no_file_is_refused);
 	tcase_add_test(tcase, results_can_be_asked_for_and_listed);
 	tcase_add_test(tcase, a_checksum_of_little_but_holes_can_be_cancelled);

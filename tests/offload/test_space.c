@@ -14,6 +14,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "offload/fill_disk.h"
 #include "support/temp_dir.h"
 #include "vfs/base/cleanup.h"
 
@@ -210,6 +211,38 @@ START_TEST(reserving_more_than_there_is_fails_with_the_file_as_before)
 }
 END_TEST
 
+/* XFS asks for room for all that it is told to allocate, though it has places already. */
+START_TEST(what_is_reserved_needs_no_room_to_be_reserved_again)
+{
+	AUTO(close_fd) int fd = scratch();
+	AUTO(close_fd) int filler = scratch();
+	uint64_t sum = 0, allocated;
+	struct vfs_steps steps = { go_on, &sum };
+	struct vfs_usage before, after;
+	int r = 0;
+
+	ck_assert_int_eq(ftruncate(fd, 64 * MIB), 0);
+	fill(fd, MIB, MIB, 5);
+	ck_assert_int_eq(vfs_reserve(fd, -1, 64 * MIB, &steps, &allocated), 0);
+	if (!fill_disk_but(filler, 4 * MIB))
+		return;
+	ck_assert_int_eq(vfs_reserve(fd, -1, 64 * MIB, &steps, &allocated), 0);
+	ck_assert_uint_eq(allocated, 0);
+	ck_assert_int_eq(vfs_allocate(fd, 66 * MIB), 0);
+	ck_assert_uint_ge(usage(fd).allocated_bytes, 66 * MIB);
+	for (unsigned i = 0; r == 0 && i < FILL_DISK_TRIES; i++) {
+		before = usage(fd);
+		r = vfs_allocate(fd, before.allocated_bytes + 64 * MIB);
+		after = usage(fd);
+		ck_assert(fill_disk_but(filler, 4 * MIB));
+	}
+	ck_assert_int_eq(r, -ENOSPC);
+	ck_assert_uint_eq(after.allocated_bytes, before.allocated_bytes);
+	ck_assert_uint_eq(after.total_bytes, 64 * MIB);
+	ck_assert(is_filled(fd, MIB, MIB, 5));
+}
+END_TEST
+
 START_TEST(reserving_leaves_length_and_content)
 {
 	AUTO(close_fd) int fd = scratch();
@@ -286,6 +319,7 @@ int main(void)
 	tcase_add_test(tcase, what_is_shared_is_not_unique_and_reserving_makes_it_so);
 	tcase_add_test(tcase, unsharing_can_be_stopped);
 	tcase_add_test(tcase, reserving_more_than_there_is_fails_with_the_file_as_before);
+	tcase_add_test(tcase, what_is_reserved_needs_no_room_to_be_reserved_again);
 	tcase_add_test(tcase, reserving_leaves_length_and_content);
 	tcase_add_test(tcase, zeros_become_holes_and_data_never_does);
 	tcase_add_test(tcase, an_unnamed_file_gets_a_free_name_and_no_taken_one);

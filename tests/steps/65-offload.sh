@@ -23,12 +23,15 @@ export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:strict_string_checks=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 
 good=0 bad=0
-for test in space engine jobs journal kill; do
-	if "$build/tests/offload/test-offload-$test"; then
+for test in space engine jobs full journal kill; do
+	# A directory each: what a failed one leaves (a full disk) is not the next one's to meet.
+	mkdir "$TMPDIR/$test"
+	if TMPDIR=$TMPDIR/$test "$build/tests/offload/test-offload-$test"; then
 		good=$((good + 1))
 	else
 		bad=$((bad + 1))
 	fi
+	rm -rf "${TMPDIR:?}/$test"
 done
 count_add "$good" "$bad"
 
