@@ -10,11 +10,14 @@ import os
 import shlex
 import shutil
 import subprocess
+import time
 
 import sandbox
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BOOT_S = 60
+PING_EVERY_S = 10
+LOST_S = 60  # a guest that has not answered for so long
 MOUNT_FAILED = 125
 OUTPUT_SHOWN = 3000  # characters
 MODULES = "/usr/lib/uml/modules"
@@ -26,6 +29,22 @@ class Hung(Exception):
 
 class GuestLost(Hung):
     """The guest died or its network did: a ping got no answer. That is not the server's doing."""
+
+
+class Watch:
+    """Whether a guest still answers, asked now and then: one that hangs is not waited for."""
+
+    def __init__(self, client):
+        self._client = client
+        self._asked = self._heard = time.monotonic()
+
+    def lost(self):
+        now = time.monotonic()
+        if now >= self._asked + PING_EVERY_S:
+            if self._client.answers_ping():
+                self._heard = now
+            self._asked = time.monotonic()
+        return now > self._heard + LOST_S
 
 
 class Job:
@@ -40,16 +59,21 @@ class Job:
 
     def wait(self, seconds):
         """Exit status and output of the script."""
+        watch = Watch(self._client)
+        began = time.monotonic()
         try:
-            sandbox.wait_for(lambda: self.finished() or not self._client.alive(), seconds,
-                             "the script in the guest ends")
+            sandbox.wait_for(lambda: self.finished() or not self._client.alive() or watch.lost(),
+                             seconds, "the script in the guest ends")
+            kind = GuestLost
         except sandbox.SandboxError:
             kind = Hung if self._client.answers_ping() else GuestLost
+        if not self.finished():
+            if not self._client.alive():
+                raise GuestLost(f"the guest is gone; its console:\n{self._client.console_tail()}")
             output, state = self.output(), self._client.state()
             self._client.kill()
-            raise kind(f"no end after {seconds} s; output so far:\n{output}\n{state}") from None
-        if not self.finished():
-            raise GuestLost(f"the guest is gone; its console:\n{self._client.console_tail()}")
+            raise kind(f"no end after {time.monotonic() - began:.0f} s; output so far:\n"
+                       f"{output}\n{state}")
         with open(self._stem + ".status", encoding="ascii") as file:
             return int(file.read()), self.output()
 

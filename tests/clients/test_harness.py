@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+import kernel_client
+
 BOOTED_S = 60
 tries = []
 
@@ -16,6 +18,17 @@ def test_lost_guest_is_tried_again(volume, guest):
         guest.kill()
     job.succeed(BOOTED_S)
     assert len(tries) == 2
+
+
+@pytest.mark.one_volume
+def test_a_guest_that_hangs_is_not_waited_for(volume, guest, monkeypatch):
+    monkeypatch.setattr(kernel_client, "PING_EVERY_S", 1)
+    monkeypatch.setattr(kernel_client, "LOST_S", 5)
+    job = guest.launch_mounted(volume.server, volume.export, "sleep 1000")
+    guest.signal(signal.SIGSTOP)
+    with pytest.raises(kernel_client.GuestLost, match="no end after"):
+        job.wait(BOOTED_S)
+    assert not guest.alive()
 
 
 @pytest.mark.one_volume

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 1200
+# timeout: 1800
 # parallel: 2
 #
 # Real clients: libnfs's tools, showmount and rpcinfo, a Linux kernel. What differs between file
