@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/alloc_fail.h"
 #include "support/temp_dir.h"
 
 static char dir[TEMP_DIR_BYTES], state[TEMP_PATH_BYTES], path[2 * TEMP_PATH_BYTES];
@@ -112,6 +113,22 @@ START_TEST(a_check_tells_of_the_key_and_makes_none)
 }
 END_TEST
 
+START_TEST(short_memory_is_told)
+{
+	ck_assert_int_eq(load(), 0);
+	if (alloc_fail_begin(1)) {
+		ck_assert_int_eq(load(), -ENOMEM);
+		ck_assert(alloc_fail_end());
+		ck_assert_str_eq(why, "memory is short");
+	}
+	if (alloc_fail_begin(1)) {
+		ck_assert_int_eq(vfs_handle_key_check(state, why), -ENOMEM);
+		ck_assert(alloc_fail_end());
+		ck_assert_str_eq(why, "memory is short");
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("handle_key");
@@ -123,6 +140,7 @@ int main(void)
 	tcase_add_test(tcase, a_damaged_key_is_refused_and_kept);
 	tcase_add_test(tcase, what_cannot_be_made_or_read_is_told);
 	tcase_add_test(tcase, a_check_tells_of_the_key_and_makes_none);
+	tcase_add_test(tcase, short_memory_is_told);
 	suite_add_tcase(suite, tcase);
 	return check_main(suite);
 }
