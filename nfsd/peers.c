@@ -19,19 +19,19 @@ struct peer {
 
 struct peers {
 	pthread_mutex_t lock;
-	unsigned count, connections_max, per_address_max;
+	unsigned count, most, most_each;
 	struct peer *buckets[PEER_BUCKETS];
 };
 
-struct peers *peers_new(unsigned connections_max, unsigned per_address_max)
+struct peers *peers_new(unsigned most, unsigned most_each)
 {
 	struct peers *peers = calloc(1, sizeof *peers);
 
 	if (!peers)
 		return NULL;
 	pthread_mutex_init(&peers->lock, NULL);
-	peers->connections_max = connections_max;
-	peers->per_address_max = per_address_max;
+	peers->most = most;
+	peers->most_each = most_each;
 	return peers;
 }
 
@@ -60,7 +60,7 @@ static enum peers_verdict peers_take_locked(struct peers *peers,
 {
 	struct peer **slot = peer_slot(peers, address);
 
-	if (peers->count >= peers->connections_max)
+	if (peers->count >= peers->most)
 		return PEERS_FULL;
 	if (!*slot) {
 		*slot = calloc(1, sizeof **slot);
@@ -68,7 +68,7 @@ static enum peers_verdict peers_take_locked(struct peers *peers,
 			return PEERS_FULL;
 		(*slot)->address = *address;
 	}
-	if ((*slot)->count >= peers->per_address_max)
+	if ((*slot)->count >= peers->most_each)
 		return PEERS_ADDRESS_FULL;
 	(*slot)->count++;
 	peers->count++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peers.h - how many connections there are, in all and from each address, so that one address
- * cannot take them all. Thread-safe.
+ * peers.h - how many connections (or calls with the sidecar) there are, in all and from each
+ * address, so that one address cannot take them all. Thread-safe.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct peers;
 
-struct peers *peers_new(unsigned connections_max, unsigned per_address_max);
+struct peers *peers_new(unsigned most, unsigned most_each);
 struct peers *peers_free(struct peers *peers);
 
 enum peers_verdict {

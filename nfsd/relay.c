@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nfsd/peers.h"
 #include "nfsd/worker.h"
 #include "rpcgen/offload.h"
 #include "rpcgen/offload_text.h"
@@ -32,8 +33,10 @@
 #include "vfs/base/unix_address.h"
 
 enum {
-	CALLS_MAX = 256,    /* with the sidecar at once; more wait */
-	QUEUE_MAX = 4096,   /* here in all; more are refused */
+	CALLS_MAX = 256,     /* with the sidecar at once; more wait */
+	CALLS_EACH_MAX = 64, /* of one client: its waits shall not be everybody's */
+	QUEUE_MAX = 4096,    /* here in all; more are refused */
+	QUEUE_EACH_MAX = 1024,
 	DEADLINE_MS = 5000, /* beyond the wait that the call asks for */
 	/* A plug-in gives up after 60 s. What changes files is waited for long: to call it refused
 	 * and find it done later would have two write the same file. */
@@ -54,6 +57,7 @@ struct relayed {
 	struct list_node node;
 	struct loop_task task;
 	struct call *call;
+	bool is_there; /* counted in relay.there */
 	int fd;
 	uint64_t deadline_ms;
 	uint32_t message_bytes, sent_bytes;
@@ -72,11 +76,11 @@ struct relay {
 	int wake_fd;
 	pthread_mutex_t lock;
 	struct list_node fresh; /* under lock: not seen by the thread yet */
-	unsigned count;         /* under lock: with us in all */
 	bool stop;              /* under lock */
+	struct peers *here;     /* the calls that are with us, by client */
 	/* The thread's: */
 	struct list_node queued, mine; /* without and with a connection to the sidecar */
-	unsigned mine_count;
+	struct peers *there;           /* those with one */
 	bool retry;
 	bool is_down;
 };
@@ -189,21 +193,20 @@ static void put_message(struct relayed *relayed, const struct call *call)
 static int relay_submit(struct relay *relay, struct relayed *relayed)
 {
 	uint64_t one = 1;
-	int r = 0;
+	bool stop;
 
+	if (peers_take(relay->here, &relayed->call->client) != PEERS_TAKEN)
+		return -EBUSY;
 	pthread_mutex_lock(&relay->lock);
-	if (relay->stop)
-		r = -ESHUTDOWN;
-	else if (relay->count == QUEUE_MAX)
-		r = -EBUSY;
-	if (r == 0) {
-		relay->count++;
+	stop = relay->stop;
+	if (!stop)
 		list_add_tail(&relay->fresh, &relayed->node);
-	}
 	pthread_mutex_unlock(&relay->lock);
-	if (r == 0)
+	if (stop)
+		peers_release(relay->here, &relayed->call->client);
+	else
 		(void) !write(relay->wake_fd, &one, sizeof one);
-	return r;
+	return stop ? -ESHUTDOWN : 0;
 }
 
 void relay_start(struct call *call)
@@ -256,14 +259,12 @@ static void relayed_end(struct relay *relay, struct relayed *relayed, int error)
 {
 	relayed->error = error;
 	list_remove(&relayed->node);
-	if (relayed->fd >= 0)
-		relay->mine_count--;
+	if (relayed->is_there)
+		peers_release(relay->there, &relayed->call->client);
 	close_fd(&relayed->fd);
 	relayed->fd = -EBADF; /* the number may be another's from now on */
 	relay_say(relay, error);
-	pthread_mutex_lock(&relay->lock);
-	relay->count--;
-	pthread_mutex_unlock(&relay->lock);
+	peers_release(relay->here, &relayed->call->client);
 	loop_post(relayed->call->worker->loop, &relayed->task); /* relayed is gone */
 }
 
@@ -356,16 +357,22 @@ static bool relay_take(struct relay *relay)
 static void relay_admit(struct relay *relay)
 {
 	relay->retry = false;
-	while (relay->mine_count < CALLS_MAX && !list_empty(&relay->queued)) {
-		struct relayed *relayed = container_of(relay->queued.next, struct relayed, node);
-		int r = unix_connect(relay->socket_path, &relayed->fd);
+	list_for_each_safe (node, &relay->queued) {
+		struct relayed *relayed = container_of(node, struct relayed, node);
+		enum peers_verdict verdict = peers_take(relay->there, &relayed->call->client);
+		int r;
 
+		if (verdict == PEERS_FULL)
+			return;
+		if (verdict == PEERS_ADDRESS_FULL)
+			continue; /* others' turns come */
+		r = unix_connect(relay->socket_path, &relayed->fd);
 		if (r == -EAGAIN) {
+			peers_release(relay->there, &relayed->call->client);
 			relay->retry = true;
 			return;
 		}
-		if (relayed->fd >= 0)
-			relay->mine_count++;
+		relayed->is_there = true;
 		list_remove(&relayed->node);
 		list_add_tail(&relay->mine, &relayed->node);
 		if (r < 0)
@@ -512,8 +519,12 @@ int relay_open(const char *socket_path, struct relay **ret_relay)
 	list_init(&relay->queued);
 	list_init(&relay->mine);
 	relay->socket_path = strdup(socket_path);
+	relay->here = peers_new(QUEUE_MAX, QUEUE_EACH_MAX);
+	relay->there = peers_new(CALLS_MAX, CALLS_EACH_MAX);
 	relay->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = !relay->socket_path ? -ENOMEM : relay->wake_fd < 0 ? -errno : 0;
+	r = relay->wake_fd < 0 ? -errno : 0;
+	if (!relay->socket_path || !relay->here || !relay->there)
+		r = -ENOMEM;
 	if (r == 0)
 		r = -pthread_create(&relay->thread, NULL, relay_run, relay);
 	if (r < 0) {
@@ -544,6 +555,8 @@ struct relay *relay_close(struct relay *relay)
 		return NULL;
 	assert(relay->stop);
 	close_fd(&relay->wake_fd);
+	peers_free(relay->here);
+	peers_free(relay->there);
 	pthread_mutex_destroy(&relay->lock);
 	free(relay->socket_path);
 	free(relay);

@@ -185,6 +185,24 @@ def test_others_are_answered_while_one_waits(net):
     other.close()
 
 
+@pytest.mark.rate("8M")
+def test_a_host_full_of_waits_keeps_no_other(net):
+    """More waits than can be with the sidecar: another host's call is with it at once."""
+    make("a", 64 * MIB, ((0, 64),))
+    job = net.clone(file("a"), file("b"), native.VERIFY, wait=0)
+    hogs = [Client(("127.0.0.1", port)) for _ in range(3)]
+    for hog in hogs:
+        for _ in range(100):
+            hog.send(native.WAIT, struct.pack(">IQI", 0, job.id, 20))
+    time.sleep(0.5)
+    other = Client(("127.0.0.1", port), source="127.0.0.3")
+    began = time.monotonic()
+    assert other.support(path(top + "/e")).file_system == os.environ["OFFLOAD_KIND"]
+    assert time.monotonic() - began < 1
+    for client in (*hogs, other):
+        client.close()
+
+
 @pytest.mark.rate("16M")
 def test_killed_and_started_again_the_job_goes_on(net, request):
     make("a", 32 * MIB, ((0, 32),))
