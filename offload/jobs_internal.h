@@ -83,6 +83,10 @@ int run_flush(struct job *job, int fd);
 struct stat;
 uint64_t run_ctime_ns(const struct stat *stat);
 
+/* Wait for the tick of the clock in which a file was changed to be over: a write from now on leaves
+ * another time of change (kernels before 6.13 have none that are finer). */
+void run_settle(uint64_t ctime_ns);
+
 /* Open a regular file by a handle from the journal. */
 int run_open(struct job *job, const struct vfs_handle *handle, enum vfs_open open,
              struct vfs_file **ret_file, struct stat *ret_stat);

@@ -121,6 +121,7 @@ static int copy(struct clone *clone, uint64_t from, uint64_t zero_to)
 	int r;
 
 	clone->step = "copying";
+	run_settle(clone->record->source.ctime_ns);
 	control->checkpoint = clone->destination ? checkpoint : NULL;
 	control->context = clone;
 	if (engine_kernel_offloads(args.source_fd, args.destination_fd)) {
@@ -532,6 +533,9 @@ static int note_end(struct clone *clone)
 	job_lock(clone->job);
 	clone->record->destination.ctime_ns = run_ctime_ns(&stat);
 	job_unlock(clone->job);
+	/* Asked for again, it is this clone only while neither file has changed. */
+	run_settle(clone->record->source.ctime_ns);
+	run_settle(clone->record->destination.ctime_ns);
 	atomic_store(&clone->job->control.done_bytes, clone->bytes);
 	return 0;
 }

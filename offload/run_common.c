@@ -19,6 +19,9 @@ enum {
 	/* ESXi writes to a lock every 10 s and takes one for stale after about 35. */
 	LOCK_FRESH_S = 60,
 	LOCK_NAME_BYTES = 32,
+	SETTLE_STEP_US = 1000,
+	SETTLE_TRIES = 100, /* a tick is 1 to 10 ms */
+	SETTLE_AHEAD_NS = 500000000, /* more: the clock was set back, no write has that time */
 };
 
 void job_engine(struct job *job, const char *engine)
@@ -52,6 +55,21 @@ int run_flush(struct job *job, int fd)
 uint64_t run_ctime_ns(const struct stat *stat)
 {
 	return (uint64_t) stat->st_ctim.tv_sec * 1000000000u + (uint64_t) stat->st_ctim.tv_nsec;
+}
+
+void run_settle(uint64_t ctime_ns)
+{
+	for (unsigned i = 0; i < SETTLE_TRIES; i++) {
+		struct timespec now;
+		uint64_t now_ns;
+
+		/* The clock that files have their times of. */
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+		now_ns = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+		if (now_ns > ctime_ns || ctime_ns - now_ns > SETTLE_AHEAD_NS)
+			return;
+		usleep(SETTLE_STEP_US);
+	}
 }
 
 int run_open(struct job *job, const struct vfs_handle *handle, enum vfs_open open,
@@ -94,6 +112,7 @@ static int note_end(struct job *job, int fd)
 	job_lock(job);
 	job->record.source.ctime_ns = run_ctime_ns(&stat);
 	job_unlock(job);
+	run_settle(run_ctime_ns(&stat));
 	return 0;
 }
 
@@ -159,6 +178,7 @@ int run_checksum(struct job *job, bool slow, const char **ret_step)
 	set_total(job, (uint64_t) before.st_size);
 	job_engine(job, "read");
 	*ret_step = "reading";
+	run_settle(run_ctime_ns(&before));
 	r = engine_read(vfs_file_fd(file), (uint64_t) before.st_size, &job->control, checksum);
 	if (r == 0 && fstat(vfs_file_fd(file), &after) < 0)
 		r = -errno;

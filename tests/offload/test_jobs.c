@@ -2,7 +2,10 @@
 /*
  * Jobs from their acceptance to their end, on the file system that $TMPDIR lies on.
  */
+#include <time.h>
+
 #include "offload/jobs_fixture.h"
+#include "offload/jobs_internal.h"
 #include "offload/slow_copy.h"
 #include "offload/status.h"
 
@@ -107,6 +110,43 @@ START_TEST(the_same_call_again_joins)
 	ck_assert_int_eq(jobs_begin(jobs, &wanted, &two), 0);
 	ck_assert_uint_ne(one, two);
 	wait_for(two);
+}
+END_TEST
+
+static uint64_t tick_ns(void)
+{
+	struct timespec now;
+
+	ck_assert_int_eq(clock_gettime(CLOCK_REALTIME_COARSE, &now), 0);
+	return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+/* So that a write that follows is seen by its time, however soon it comes. */
+START_TEST(the_tick_of_a_change_is_over_when_it_has_been_noted)
+{
+	struct stat stat_;
+	char path[TEMP_PATH_BYTES * 2];
+	uint64_t now;
+
+	for (unsigned i = 0; i < 20; i++) {
+		now = tick_ns();
+		run_settle(now);
+		ck_assert_uint_gt(tick_ns(), now);
+	}
+	now = tick_ns();
+	run_settle(now + 3600000000000u); /* the clock was set back since */
+	ck_assert_uint_lt(tick_ns() - now, 50000000u);
+	for (unsigned i = 0; i < 5; i++) {
+		struct job_record wanted, ended;
+
+		make_file("a", MIB, 0, 1);
+		(void) unlink(in_root(path, "b"));
+		wanted = clone_of("a", "b", 0);
+		ended = run(&wanted);
+		ck_assert_int_eq(ended.state, OFFLOAD_STATE_COMPLETE);
+		ck_assert_int_eq(stat(in_root(path, "b"), &stat_), 0);
+		ck_assert_uint_gt(tick_ns(), run_ctime_ns(&stat_));
+	}
 }
 END_TEST
 
@@ -383,6 +423,7 @@ int main(void)
 	tcase_add_test(tcase, thick_stays_thick);
 	tcase_add_test(tcase, a_fast_clone_shares_or_is_refused);
 	tcase_add_test(tcase, the_same_call_again_joins);
+	tcase_add_test(tcase, the_tick_of_a_change_is_over_when_it_has_been_noted);
 	tcase_add_test(tcase, overlapping_jobs_are_refused);
 	tcase_add_loop_test(tcase, cancelling_takes_a_new_file_away_and_empties_an_existing_one, 0,
 	                    2);
