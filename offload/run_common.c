@@ -20,7 +20,7 @@ enum {
 	LOCK_FRESH_S = 60,
 	LOCK_NAME_BYTES = 32,
 	SETTLE_STEP_US = 1000,
-	SETTLE_TRIES = 100, /* a tick is 1 to 10 ms */
+	SETTLE_TRIES = 100,          /* a tick is 1 to 10 ms */
 	SETTLE_AHEAD_NS = 500000000, /* more: the clock was set back, no write has that time */
 };
 
