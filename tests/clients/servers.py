@@ -6,6 +6,7 @@ again with the same exports, ports and state.
 """
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -25,6 +26,7 @@ class Server:
 
     def __init__(self, exports, label="main", prefix=()):
         self.exports = list(exports)
+        self.label = label
         self.prefix = list(prefix)
         self.state = sandbox.folder("state", f"{self.name}-{label}")
         self.log = os.path.join(self.state, "log")
@@ -99,18 +101,51 @@ class Lodestore(Server):
         self.rpcbind = rpcbind
         self.options = options
         self.settings = settings  # of lodestore.conf
+        self.state_dir = self.state
 
-    def argv(self):
+    def common_words(self):
+        """What server and sidecar are told alike."""
         config = os.path.join(self.state, "lodestore.conf")
         with open(config, "w", encoding="ascii") as out:
             out.write(self.settings)
-        argv = [self.binary, "--config", config, "--foreground", "--state-dir", self.state,
-                "--listen", "0.0.0.0", "--port", str(self.nfs_port)]
+        words = ["--config", config, "--foreground", "--state-dir", self.state_dir]
+        for export in self.exports:
+            words += ["--export", f"{export} *({self.options})"]
+        return words
+
+    def argv(self):
+        argv = [self.binary, *self.common_words(), "--listen", "0.0.0.0", "--port",
+                str(self.nfs_port)]
         if not self.rpcbind:
             argv.append("--no-rpcbind")
-        for export in self.exports:
-            argv += ["--export", f"{export} *({self.options})"]
         return argv
+
+
+class Sidecar(Server):
+    """lodestore-offloadd beside a lodestore-nfsd, with its exports and state."""
+
+    name = "sidecar"
+    SETTINGS = "[offload]\nsocket = {}\n"  # of lodestore.conf, for both
+
+    def __init__(self, beside, socket_path, binary):
+        super().__init__(beside.exports, beside.label)
+        self._beside = beside
+        self._socket_path = socket_path
+        self._binary = binary
+
+    def argv(self):
+        return [self._binary, *self._beside.common_words()]
+
+    def start(self):
+        self.launch()
+        sandbox.wait_for(self._answers, READY_S, "the sidecar takes connections")
+        return self
+
+    def _answers(self):
+        if not self.alive():
+            raise sandbox.SandboxError(f"the sidecar ended; its log:\n{self.log_tail()}")
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(self._socket_path) == 0
 
 
 class Ganesha(Server):

@@ -59,6 +59,14 @@ def make_durable(folder):
     os.close(opened)
 
 
+def new_state_dir(path):
+    """The key of the handles and the journal are cut off as well as what is exported."""
+    state = os.path.join(path, "state")
+    os.mkdir(state, 0o700)
+    make_durable(state)
+    return state
+
+
 class PoweredVolume:
     """A file system that is mounted from such a disk."""
 
@@ -73,6 +81,7 @@ class PoweredVolume:
         self.export = os.path.join(self.path, "export")
         os.mkdir(self.export)
         make_durable(self.export)
+        self.state = new_state_dir(self.path)
 
     def _make(self, mkfs):
         """mkfs wants a block device; that it is one with a volatile cache is the point."""
@@ -93,19 +102,21 @@ class PoweredVolume:
     def _mount(self):
         sandbox.command(["mount", "-o", "loop", self._disk.path, self.path])
 
-    def cut(self, server):
-        """The power of disk and server goes at the same moment, and comes back for the disk.
+    def cut(self, running):
+        """The power of disk and servers goes at the same moment, and comes back for the disk.
 
-        First the disk answers nobody any more, so nothing that the server does from here on can
+        First the disk answers nobody any more, so nothing that a server does from here on can
         make it answer a client: what it waits for does not end before it has been killed.
         """
         keep = self._chance.choice(KEEP)
         unflushed, lost = self._disk.tell("freeze", self._chance.randrange(1 << 30), keep).split()
         self.blocks_unflushed += int(unflushed)
         self.blocks_lost += int(lost)
-        server.process.send_signal(signal.SIGKILL)
+        for server in running:
+            server.process.send_signal(signal.SIGKILL)
         self._disk.tell("fail")
-        server.kill()
+        for server in running:
+            server.kill()
         self._unmount()
         self._disk.tell("on")
         self._mount()
@@ -135,9 +146,11 @@ class ShutVolume(Volume):
             raise NoDisk(f"no disk that forgets, and {kind} cannot be told to forget by itself")
         super().__init__(kind, DISK_BYTES, False)
         make_durable(self.export)
+        self.state = new_state_dir(self.path)
 
-    def cut(self, server):
-        server.kill()
+    def cut(self, running):
+        for server in running:
+            server.kill()
         super().cut()
 
     def how(self):

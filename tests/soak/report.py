@@ -10,7 +10,7 @@ import rpc
 from hard import HardClient
 
 COUNTERS = ("calls", "steps", "bytes verified", "names verified", "blocks written again",
-            "calls found done after a restart", "reconnects", "jukeboxes")
+            "calls found done after a restart", "reconnects", "jukeboxes", "clones verified")
 LATENCY_STEPS_S = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 FAULTS_KEPT = 50
 
