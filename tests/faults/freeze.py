@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""freeze.py NFSD PORT OUTER OTHER - a file system whose disk does not answer (it is an image on
-OUTER, which is frozen) holds up its own calls and nobody else's; once the disk answers they are all
-carried out."""
+"""freeze.py NFSD PORT OUTER OTHER [SECONDS] - a file system whose disk does not answer (it is an
+image on OUTER, which is frozen, for so long at least) holds up its own calls and nobody else's;
+once the disk answers they are all carried out."""
 import os
 import subprocess
 import sys
@@ -46,6 +46,7 @@ def beside(server, roots, others, lock):
 
 def main():
     program, port, outer, other = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5]
+    seconds = int(sys.argv[5]) if len(sys.argv) > 5 else 0
     exports = [mount_image(outer), os.path.join(other, "freeze")]
     os.makedirs(exports[1])
     server = Server(program, port, ["%s *(rw,no_root_squash)" % path for path in exports]).start()
@@ -58,7 +59,10 @@ def main():
         waiting = [held.start("WRITE", file=file, offset=0, data=bytes(4096)) for file in files]
         waiting += [held.start("CREATE", dir=roots[0], name=b"held-%d" % i) for i in range(CALLS)]
         time.sleep(0.5)
+        began = time.monotonic()
         beside(server, roots, others, lock)
+        while time.monotonic() < began + seconds:
+            beside(server, roots, others, lock)
     finally:
         subprocess.run(["fsfreeze", "--unfreeze", outer], check=True)
     for call in waiting:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # run.sh NFSD - a server stopped under load, reloaded, watched, restarted, with limits, on a disk
-# that does not answer, refused its ring and its ids, confined; files removed behind its back;
-# subvolumes. In namespaces and on file systems of its own.
+# that does not answer, on file systems that are given up, refused its ring and its ids, confined;
+# files removed behind its back; subvolumes. In namespaces and on file systems of its own.
 
 . tests/support/step.sh
 
@@ -45,6 +45,7 @@ try()
 try stop_under_load "$work/xfs"
 try reload "$work/xfs"
 try freeze "$work/xfs" "$work/btrfs"
+try broken_disk "$work" "$work/xfs"
 try limits "$work/xfs"
 try bounds "$work/xfs"
 try status "$work/xfs"
