@@ -244,21 +244,30 @@ void conn_call_ended(struct conn *conn)
 		conn_turn_schedule(conn);
 }
 
+void conn_message_held(struct conn *conn, uint32_t bytes)
+{
+	conn->message_bytes += bytes;
+	conn->row->held_bytes += bytes;
+}
+
 void conn_message_released(struct conn *conn, uint32_t bytes)
 {
-	assert(conn->message_bytes >= bytes);
+	assert(conn->message_bytes >= bytes && conn->row->held_bytes >= bytes);
 	conn->message_bytes -= bytes;
+	conn->row->held_bytes -= bytes;
 }
 
 void conn_reply_held(struct conn *conn, uint32_t bytes)
 {
 	conn->reply_bytes += bytes;
+	conn->row->held_bytes += bytes;
 }
 
 void conn_reply_released(struct conn *conn, uint32_t bytes)
 {
-	assert(conn->reply_bytes >= bytes);
+	assert(conn->reply_bytes >= bytes && conn->row->held_bytes >= bytes);
 	conn->reply_bytes -= bytes;
+	conn->row->held_bytes -= bytes;
 }
 
 bool conn_options_find(const struct conn *conn, uint32_t serial, struct export_options *ret_options)

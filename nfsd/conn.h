@@ -28,6 +28,7 @@ void conn_send(struct conn *conn, struct call *call);
  * after that. Bytes of messages and of reply buffers that its calls hold. */
 void conn_call_begun(struct conn *conn);
 void conn_call_ended(struct conn *conn);
+void conn_message_held(struct conn *conn, uint32_t bytes);
 void conn_message_released(struct conn *conn, uint32_t bytes);
 void conn_reply_held(struct conn *conn, uint32_t bytes);
 void conn_reply_released(struct conn *conn, uint32_t bytes);

@@ -8,8 +8,8 @@
  *                      behind what is incomplete
  *
  * Receiving stops at any of these bounds until it is no longer reached: calls in flight, bytes of
- * their messages, bytes of replies, the server's budget of buffers. A client that does not read its
- * replies runs into the third.
+ * their messages, bytes of replies, both of one client, the server's budget of buffers. A client
+ * that does not read its replies runs into the third.
  */
 #include <assert.h>
 #include <errno.h>
@@ -29,6 +29,9 @@ enum {
 	MESSAGE_PART = 4,
 	MESSAGE_PART_SCARCE = 16,
 	MESSAGE_PART_VERY_SCARCE = 64,
+	/* And for one client, which may have many connections. */
+	CLIENT_PART_SCARCE = 3,
+	CLIENT_PART_VERY_SCARCE = 6,
 	SCARCE_PERCENT = 50,
 	VERY_SCARCE_PERCENT = 75,
 };
@@ -71,30 +74,28 @@ static void conn_starve(struct conn *conn)
 		list_add_tail(&conn->worker->starved, &conn->starved_node);
 }
 
-/* The scarcer memory is, the less a connection may hold before it must wait: clients that ask for
- * much and read little do not take away what the others need. */
-static size_t conn_reply_bytes_max(const struct conn *conn)
+/*
+ * The scarcer memory is, the less may be held: a connection's replies and messages, so that clients
+ * that ask for much and read little, or send much to a slow disk, do not take away what the others
+ * need; and both together of all of a client's connections on this worker.
+ */
+static bool conn_holds_its_share(const struct conn *conn)
 {
 	const struct server *server = conn->worker->server;
+	size_t limit = server->budget.limit_bytes;
+	size_t replies = server->config->reply_bytes_per_connection;
 	unsigned percent = buffer_budget_percent(&server->budget);
-	size_t most = server->config->reply_bytes_per_connection, scarce;
+	bool very = percent >= VERY_SCARCE_PERCENT;
+	size_t scarce = very ? REPLY_BYTES_VERY_SCARCE : REPLY_BYTES_SCARCE;
 
 	if (percent < SCARCE_PERCENT)
-		return most;
-	scarce = percent < VERY_SCARCE_PERCENT ? REPLY_BYTES_SCARCE : REPLY_BYTES_VERY_SCARCE;
-	return most < scarce ? most : scarce;
-}
-
-/* One that sends much, to a disk that is slow, does not take the memory of all others either. */
-static size_t conn_message_bytes_max(const struct conn *conn)
-{
-	const struct buffer_budget *budget = &conn->worker->server->budget;
-	unsigned percent = buffer_budget_percent(budget);
-
-	if (percent < SCARCE_PERCENT)
-		return budget->limit_bytes / MESSAGE_PART;
-	return budget->limit_bytes /
-	       (percent < VERY_SCARCE_PERCENT ? MESSAGE_PART_SCARCE : MESSAGE_PART_VERY_SCARCE);
+		return conn->message_bytes < limit / MESSAGE_PART && conn->reply_bytes < replies;
+	return conn->message_bytes <
+	               limit / (very ? MESSAGE_PART_VERY_SCARCE : MESSAGE_PART_SCARCE) &&
+	       conn->reply_bytes < (replies < scarce ? replies : scarce) &&
+	       conn->row->held_bytes <
+	               limit / (very ? CLIENT_PART_VERY_SCARCE : CLIENT_PART_SCARCE) /
+	                       server->worker_count;
 }
 
 static bool conn_may_start(const struct conn *conn)
@@ -102,9 +103,7 @@ static bool conn_may_start(const struct conn *conn)
 	const struct server *server = conn->worker->server;
 
 	return conn->call_count < server->config->calls_per_connection &&
-	       conn->worker->call_count < server->calls_per_worker &&
-	       conn->message_bytes < conn_message_bytes_max(conn) &&
-	       conn->reply_bytes < conn_reply_bytes_max(conn) &&
+	       conn->worker->call_count < server->calls_per_worker && conn_holds_its_share(conn) &&
 	       buffer_budget_has_room(&server->budget);
 }
 
@@ -216,7 +215,7 @@ static bool conn_call(struct conn *conn, const struct record *record)
 	call->client_port = conn->client_port;
 	call->message = buffer_ref(conn->in);
 	call->message_bytes = record->payload_bytes;
-	conn->message_bytes += record->payload_bytes;
+	conn_message_held(conn, record->payload_bytes);
 	call->begun_ns = conn->received_ns;
 	conn_call_begun(conn);
 	/* Halves slowly, so that one small call does not undo it. */
@@ -268,9 +267,13 @@ static void conn_parse(struct conn *conn)
 
 void conn_resume(struct conn *conn)
 {
-	if (conn->closing || conn->stopping || conn->recv_op.in_flight || !conn_may_start(conn))
+	if (conn->closing || conn->stopping || conn->recv_op.in_flight)
 		return;
 	list_remove(&conn->starved_node);
+	if (!conn_may_start(conn)) {
+		conn_starve(conn); /* last now: it is others' turn to look */
+		return;
+	}
 	if (conn->in_start < conn->in_end)
 		conn_parse(conn);
 	else

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -43,6 +44,7 @@ struct tally_row {
 	uint8_t key[TALLY_KEY_BYTES];
 	bool used;
 	unsigned users;    /* while there are any it keeps its place */
+	size_t held_bytes; /* of memory, by its users (conn_receive.c) */
 	uint64_t last_use; /* the table's clock */
 	struct tally tally;
 };

@@ -323,7 +323,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nfsd_fake_open(&run.fake, run.flags & SCARCE ? SCARCE_BYTES : PLENTY_BYTES);
 	for (unsigned i = 0; i < run.client_count; i++)
 		run.clients[i] = (struct client){
-			.fd = nfsd_fake_connect(&run.fake),
+			.fd = nfsd_fake_connect(&run.fake, 1),
 			.bytes = stream,
 			.left = stream_bytes,
 			.seen = stream_client_new(run.book),

@@ -82,10 +82,10 @@ void nfsd_fake_open(struct nfsd_fake *fake, size_t buffer_bytes)
 	assert(r == 0);
 }
 
-int nfsd_fake_connect(struct nfsd_fake *fake)
+int nfsd_fake_connect(struct nfsd_fake *fake, uint8_t host)
 {
-	static const struct export_address client = {
-		{ [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1 },
+	const struct export_address client = {
+		{ [10] = 0xff, [11] = 0xff, [12] = 10, [15] = host },
 	};
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	enum peers_verdict verdict = peers_take(fake->server.peers, &client);

@@ -21,8 +21,8 @@ struct nfsd_fake {
 /* @buffer_bytes: the budget of all buffers. */
 void nfsd_fake_open(struct nfsd_fake *fake, size_t buffer_bytes);
 
-/* A connection from 10.0.0.1; returns its socket's number. */
-int nfsd_fake_connect(struct nfsd_fake *fake);
+/* A connection from 10.0.0.@host; returns its socket's number. */
+int nfsd_fake_connect(struct nfsd_fake *fake, uint8_t host);
 
 /* What the worker's tick does for connections that wait for memory. */
 void nfsd_fake_resume(struct nfsd_fake *fake);

@@ -32,12 +32,17 @@ static void teardown(void)
 	nfsd_fake_close(&t.fake);
 }
 
-static struct client *connect_client(void)
+static struct client *connect_from(uint8_t host)
 {
 	struct client *client = &t.clients[t.client_count++];
 
-	client->fd = nfsd_fake_connect(&t.fake);
+	client->fd = nfsd_fake_connect(&t.fake, host);
 	return client;
+}
+
+static struct client *connect_client(void)
+{
+	return connect_from(1);
 }
 
 static struct conn *conn_of(unsigned number)
@@ -316,6 +321,37 @@ START_TEST(a_client_that_sends_to_a_slow_disk_holds_a_part_of_the_memory_and_all
 }
 END_TEST
 
+static void look_at_the_many(void)
+{
+	size_t limit = t.fake.server.budget.limit_bytes;
+
+	ck_assert_uint_le(conn_of(0)->row->held_bytes, limit / 3 + CONNS * LARGE_BYTES);
+	ck_assert_uint_ge(conn_of(0)->row->held_bytes, limit / 4);
+	ck_assert_uint_eq(t.clients[CONNS - 1].replies, 1);
+	t.hold_disk = false;
+}
+
+START_TEST(a_client_with_many_connections_holds_a_part_of_the_memory_and_all_is_written)
+{
+	struct client *other;
+
+	t.fake.config.calls_per_connection = 4096;
+	t.fake.server.budget.limit_bytes = 4 << 20;
+	t.hold_disk = true;
+	for (unsigned n = 0; n < CONNS - 1; n++) {
+		struct client *sender = connect_from(1);
+
+		for (uint32_t i = 0; i < 100; i++)
+			put_large_write(sender, 1000 * n + i);
+	}
+	other = connect_from(2);
+	put_call(other, 1, NFSPROC3_GETATTR, NULL, 0);
+	run(look_at_the_many);
+	for (unsigned n = 0; n < CONNS - 1; n++)
+		ck_assert_uint_eq(t.clients[n].replies, 100);
+}
+END_TEST
+
 /* ---- ends ---- */
 
 static void vanish(void)
@@ -505,6 +541,9 @@ int main(void)
 	tcase_add_test(
 		tcase,
 		a_client_that_sends_to_a_slow_disk_holds_a_part_of_the_memory_and_all_is_written);
+	tcase_add_test(
+		tcase,
+		a_client_with_many_connections_holds_a_part_of_the_memory_and_all_is_written);
 	tcase_add_test(tcase, calls_outlive_their_connection);
 	tcase_add_test(tcase, stopping_answers_what_runs_and_takes_no_more);
 	tcase_add_test(tcase,

@@ -173,7 +173,7 @@ static void begin(const int *script, unsigned script_count)
 
 static void run(void)
 {
-	(void) nfsd_fake_connect(&t.fake);
+	(void) nfsd_fake_connect(&t.fake, 1);
 	ck_assert_int_eq(loop_run(t.fake.worker.loop), 0);
 	for (unsigned i = 0; i < t.reply_count; i++)
 		for (unsigned j = 0; j < i; j++)
