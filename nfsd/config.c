@@ -33,6 +33,8 @@ static const struct conf_key config_keys[] = {
 	{ "nfsd", "workers", CONF_NUMBER, KEY(workers), 0, 64, 0, NULL, NULL, "threads" },
 	{ "nfsd", "pool_threads", CONF_NUMBER,
 	  KEY(pool_threads), 1, 256, 32, NULL, NULL, "threads" },
+	{ "nfsd", "busy_poll", CONF_NUMBER,
+	  KEY(busy_poll_us), 0, 10000, 100, NULL, NULL, "microseconds" },
 	{ "nfsd", "rpcbind", CONF_BOOLEAN, KEY(rpcbind), 0, 1, 1, NULL, NULL, NULL },
 	{ "nfsd", "nlm", CONF_BOOLEAN, KEY(nlm), 0, 1, 1, NULL, NULL, NULL },
 	{ "nfsd", "nlm_grace", CONF_NUMBER,

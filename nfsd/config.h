@@ -20,7 +20,7 @@ enum {
 struct config {
 	/* [nfsd] */
 	char *listen; /* addresses with commas; NULL: all */
-	uint64_t port, workers, pool_threads;
+	uint64_t port, workers, pool_threads, busy_poll_us;
 	bool rpcbind, nlm;
 	uint64_t nlm_grace_s;
 	unsigned data_path; /* enum vfs_data_path */

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <time.h>
 
 #include "nfsd/conn.h"
 #include "nfsd/portmap.h"
@@ -11,6 +10,7 @@
 #include "rpcgen/mount3.h"
 #include "rpcgen/nfs3.h"
 #include "rpcgen/nlm4_args.h"
+#include "vfs/base/clock.h"
 
 const char *const counters_refusal_names[REFUSALS] = {
 	[REFUSED_NOT] = "",
@@ -78,10 +78,7 @@ enum counters_program counters_program_of(uint32_t program_number)
 
 uint64_t counters_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 static struct tally_event event_of(const struct call *call)

@@ -19,7 +19,6 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nfsd/http_rules.h"
@@ -28,6 +27,7 @@
 #include "nfsd/page_text.h"
 #include "nfsd/server.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/log.h"
 
 enum {
@@ -40,8 +40,6 @@ enum {
 	PAUSE_MS = 2,      /* a turn each */
 	TURN_MS_MAX = 1000,
 	PRIORITY = 10, /* of nice(2): below whoever serves files */
-	MS_PER_S = 1000,
-	NS_PER_MS = 1000000,
 };
 
 /* An answer that is given to whoever asks. */
@@ -73,14 +71,6 @@ struct http {
 	struct visitor visitors[CONNECTIONS_MAX];
 	unsigned request_count; /* of this turn */
 };
-
-static uint64_t clock_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t) now.tv_sec * MS_PER_S + (uint64_t) now.tv_nsec / NS_PER_MS;
-}
 
 /* ---- answers ---- */
 

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nfsd/peers.h"
@@ -28,6 +27,7 @@
 #include "rpcgen/record.h"
 #include "rpcgen/rpc_call.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/list.h"
 #include "vfs/base/log.h"
 #include "vfs/base/unix_address.h"
@@ -86,14 +86,6 @@ struct relay {
 };
 
 static void relay_finished(struct loop_task *task);
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 static void relayed_free(struct relayed *relayed)
 {
@@ -229,7 +221,7 @@ void relay_start(struct call *call)
 	relayed->call = call;
 	relayed->task.run = relay_finished;
 	relayed->fd = -EBADF;
-	relayed->deadline_ms = now_ms() + deadline_ms_of(call);
+	relayed->deadline_ms = clock_ms(CLOCK_MONOTONIC) + deadline_ms_of(call);
 	put_message(relayed, call);
 	r = relay_submit(relay, relayed);
 	if (r < 0) {
@@ -383,7 +375,8 @@ static void relay_admit(struct relay *relay)
 /* The deadlines of those that wait here; the first one still to come. */
 static uint64_t relay_expire(struct relay *relay)
 {
-	uint64_t now = now_ms(), first = relay->retry ? now + RETRY_MS : UINT64_MAX;
+	uint64_t now = clock_ms(CLOCK_MONOTONIC),
+		 first = relay->retry ? now + RETRY_MS : UINT64_MAX;
 
 	list_for_each_safe (node, &relay->queued) {
 		struct relayed *relayed = container_of(node, struct relayed, node);
@@ -398,7 +391,7 @@ static uint64_t relay_expire(struct relay *relay)
 
 static int relay_poll(const struct relay *relay, uint64_t first, struct pollfd *set)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms(CLOCK_MONOTONIC);
 	nfds_t count = 0;
 
 	set[count++] = (struct pollfd){ .fd = relay->wake_fd, .events = POLLIN };
@@ -429,7 +422,7 @@ static void *relay_run(void *arg)
 
 			i++;
 			relayed_step(relay, container_of(node, struct relayed, node), events,
-			             now_ms());
+			             clock_ms(CLOCK_MONOTONIC));
 		}
 		stop = relay_take(relay);
 		if (!stop)

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "nfsd/server.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/json.h"
 #include "vfs/base/log.h"
 #include "vfs/counts.h"
@@ -116,12 +116,10 @@ static void log_changes(const struct reload_outcome *outcome)
 void reload_end(struct reload *reload, struct reload_outcome *outcome, bool served)
 {
 	struct reload_outcome *before;
-	struct timespec now;
 
 	if (!outcome)
 		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	outcome->at_ms = (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+	outcome->at_ms = clock_ms(CLOCK_REALTIME);
 	outcome->good &= served;
 	if (served)
 		log_changes(outcome);

@@ -19,7 +19,6 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nfsd/rpc_out_wire.h"
@@ -27,6 +26,7 @@
 #include "rpcgen/portmap.h"
 #include "rpcgen/rpc_call.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 
 enum {
 	TICK_MS = 1000,
@@ -63,10 +63,7 @@ struct rpc_out {
 
 uint64_t rpc_out_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+	return clock_ms(CLOCK_MONOTONIC);
 }
 
 struct rpc_out_call *rpc_out_new(const uint8_t *args, size_t args_bytes)

@@ -32,6 +32,7 @@
 #include "nfsd/trace.h"
 #include "nfsd/worker.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/log.h"
 #include "vfs/handle_key.h"
 
@@ -77,16 +78,13 @@ static void verifier_new(struct server *server)
 static void server_flush_failed(void *context, int error)
 {
 	struct server *server = context;
-	struct timespec now;
 
 	log_error(
 		"a flush failed: %s. The calls it covered are told; the write verifier changes, so"
 		" that clients write again what was not committed",
 		strerror(-error));
 	atomic_fetch_add(&server->write_verifier, 1);
-	clock_gettime(CLOCK_REALTIME, &now);
-	atomic_store(&server->flush_failed_ms,
-	             (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000);
+	atomic_store(&server->flush_failed_ms, clock_ms(CLOCK_REALTIME));
 	atomic_fetch_add(&server->flush_failures, 1);
 }
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rpcgen/record.h"
@@ -15,6 +14,7 @@
 #include "rpcgen/xdr_cursor.h"
 #include "rpcgen/xdr_generated.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/unix_address.h"
 
 enum {
@@ -25,8 +25,6 @@ enum {
 	REPLY_BYTES_MAX = 256 << 10, /* OFFLOAD_JOBS_MAX jobs with the longest names */
 	ENVELOPE_WORDS = 4 + 4, /* an address, port, uid, gid, no groups: all zero, ourselves */
 	XID = 1,                /* one call a connection */
-	MS_PER_S = 1000,
-	NS_PER_MS = 1000000,
 };
 
 struct sidecar {
@@ -34,14 +32,6 @@ struct sidecar {
 	struct sidecar_seen seen;
 	uint64_t ask_ms; /* not before */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * MS_PER_S + (uint64_t) now.tv_nsec / NS_PER_MS;
-}
 
 /* ---- one call ---- */
 
@@ -73,7 +63,7 @@ static int send_call(int fd)
 static int receive_some(int fd, uint8_t *to, size_t room, uint64_t until_ms, size_t *have_bytes)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms(CLOCK_MONOTONIC);
 	ssize_t count;
 
 	if (now >= until_ms || poll(&set, 1, (int) (until_ms - now)) == 0)
@@ -124,7 +114,7 @@ static int receive_reply(int fd, uint64_t until_ms, offload_totals *ret_totals)
 
 static int ask(const char *socket_path, offload_totals *ret_totals)
 {
-	uint64_t until_ms = now_ms() + ANSWER_MS;
+	uint64_t until_ms = clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
 	AUTO(close_fd) int fd = -EBADF;
 	int r = unix_connect(socket_path, &fd);
 
@@ -156,13 +146,13 @@ const struct sidecar_seen *sidecar_look(struct sidecar *sidecar)
 {
 	struct sidecar_seen *seen = &sidecar->seen;
 
-	if (now_ms() < sidecar->ask_ms)
+	if (clock_ms(CLOCK_MONOTONIC) < sidecar->ask_ms)
 		return seen;
 	forget(sidecar);
 	seen->answers = ask(sidecar->socket_path, &seen->totals) == 0;
 	if (!seen->answers)
 		*seen = (struct sidecar_seen){ 0 };
-	sidecar->ask_ms = now_ms() + (seen->answers ? AGAIN_MS : AGAIN_SILENT_MS);
+	sidecar->ask_ms = clock_ms(CLOCK_MONOTONIC) + (seen->answers ? AGAIN_MS : AGAIN_SILENT_MS);
 	return seen;
 }
 

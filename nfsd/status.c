@@ -16,19 +16,18 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nfsd/server.h"
 #include "nfsd/unix_socket.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/log.h"
 
 enum {
 	READERS_MAX = 16,
 	READER_MS = 5000, /* to take its document */
 	DOCUMENT_MS = 20, /* between two: workers are asked no more often */
-	NS_PER_MS = 1000000,
 };
 
 struct reader {
@@ -48,14 +47,6 @@ struct status {
 	uint64_t accept_ms;            /* the next one not before */
 	struct reader readers[READERS_MAX];
 };
-
-static uint64_t now_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / NS_PER_MS;
-}
 
 /* ---- readers ---- */
 
@@ -100,7 +91,7 @@ static char *document_new(struct status *status, size_t *ret_bytes)
 {
 	struct status_times times = {
 		.started_ms = status->started_ms,
-		.uptime_ms = now_ms(CLOCK_MONOTONIC) - status->begun_ms,
+		.uptime_ms = clock_ms(CLOCK_MONOTONIC) - status->begun_ms,
 	};
 	char *text = NULL;
 	FILE *to = open_memstream(&text, ret_bytes);
@@ -120,12 +111,12 @@ static void reader_accept(struct status *status)
 	struct reader *reader;
 	int fd = accept4(status->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	status->accept_ms = now_ms(CLOCK_MONOTONIC) + DOCUMENT_MS;
+	status->accept_ms = clock_ms(CLOCK_MONOTONIC) + DOCUMENT_MS;
 	if (fd < 0) /* gone already, or out of descriptors: a while later, perhaps */
 		return;
 	reader = reader_place(status);
 	*reader = (struct reader){ .fd = fd };
-	reader->due_ms = now_ms(CLOCK_MONOTONIC) + READER_MS;
+	reader->due_ms = clock_ms(CLOCK_MONOTONIC) + READER_MS;
 	reader->text = document_new(status, &reader->text_bytes);
 	if (reader->text)
 		reader_send(reader);
@@ -138,7 +129,7 @@ static void reader_accept(struct status *status)
 /* Until when poll(2) may wait; -1: until something happens. */
 static int wait_ms(const struct status *status)
 {
-	uint64_t now = now_ms(CLOCK_MONOTONIC), due = UINT64_MAX;
+	uint64_t now = clock_ms(CLOCK_MONOTONIC), due = UINT64_MAX;
 
 	if (status->accept_ms > now)
 		due = status->accept_ms;
@@ -162,7 +153,7 @@ static void *status_run(void *arg)
 
 	pthread_setname_np(pthread_self(), "status");
 	for (;;) {
-		bool accepts = now_ms(CLOCK_MONOTONIC) >= status->accept_ms;
+		bool accepts = clock_ms(CLOCK_MONOTONIC) >= status->accept_ms;
 
 		fds[STOP] = (struct pollfd){ .fd = status->stop_fd, .events = POLLIN };
 		fds[LISTEN] = (struct pollfd){ .fd = accepts ? status->listen_fd : -1,
@@ -178,7 +169,7 @@ static void *status_run(void *arg)
 
 			if (reader->fd >= 0 && fds[i].revents)
 				reader_send(reader);
-			if (reader->fd >= 0 && now_ms(CLOCK_MONOTONIC) >= reader->due_ms)
+			if (reader->fd >= 0 && clock_ms(CLOCK_MONOTONIC) >= reader->due_ms)
 				reader_close(reader);
 		}
 		if (fds[LISTEN].revents)
@@ -228,8 +219,8 @@ struct status *status_open(struct server *server, const char *path)
 	}
 	status->server = server;
 	status->listen_fd = status->stop_fd = -EBADF;
-	status->started_ms = now_ms(CLOCK_REALTIME);
-	status->begun_ms = now_ms(CLOCK_MONOTONIC);
+	status->started_ms = clock_ms(CLOCK_REALTIME);
+	status->begun_ms = clock_ms(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < READERS_MAX; i++)
 		status->readers[i].fd = -EBADF;
 	r = status_begin(status, path);

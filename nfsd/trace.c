@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "nfsd/call.h"
 #include "nfsd/trace_event.h"
@@ -19,6 +18,7 @@
 #include "nfsd/worker.h"
 #include "rpcgen/nfs3.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/json.h"
 #include "vfs/base/log.h"
 
@@ -47,11 +47,9 @@ struct trace {
 static void event_fill(struct trace_event *event, const struct call *call)
 {
 	const uint8_t *results = call->reply->bytes + CALL_REPLY_HEAD_BYTES;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	*event = (struct trace_event){
-		.at_ms = (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000,
+		.at_ms = clock_ms(CLOCK_REALTIME),
 		.latency_us = (counters_now_ns() - call->begun_ns) / 1000,
 		.program = counters_program_names[counters_program_of(call->program->number)],
 		.procedure = call->proc->name,

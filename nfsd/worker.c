@@ -102,8 +102,18 @@ static void worker_tick(void *context)
 		worker_trim(worker);
 }
 
+/* And for nothing else: who waits for a disk leaves the processor to those who serve it. */
+static bool waits_for_clients(void *context)
+{
+	const struct worker *worker = context;
+
+	return worker->call_count == 0;
+}
+
 static int worker_init(struct worker *worker, const char **reterr_hint)
 {
+	int r;
+
 	worker->buffers = buffer_pool_new(&worker->server->budget);
 	if (!worker->buffers)
 		return -ENOMEM;
@@ -112,7 +122,12 @@ static int worker_init(struct worker *worker, const char **reterr_hint)
 	list_init(&worker->udp_sockets);
 	list_node_init(&worker->wind_down_timer.node);
 	worker->wind_down_timer.run = worker_wind_down_due;
-	return loop_open(worker_tick, worker, &worker->loop, reterr_hint);
+	r = loop_open(worker_tick, worker, &worker->loop, reterr_hint);
+	if (r == 0)
+		ring_busy_poll_set(loop_ring(worker->loop),
+		                   (unsigned) worker->server->config->busy_poll_us,
+		                   waits_for_clients, worker);
+	return r;
 }
 
 static void worker_done(struct worker *worker)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/space.h"
 
 enum {
@@ -24,10 +25,7 @@ enum {
 
 uint64_t engine_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* io_uring takes the priority of the thread that submits. Neither call can fail in a way that

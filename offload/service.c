@@ -17,12 +17,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "offload/service_internal.h"
 #include "offload/status.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/list.h"
 #include "vfs/base/process.h"
 
@@ -32,8 +32,6 @@ enum {
 	LAST_WAIT_MS = 8000, /* for a job to end that was cancelled because it took too long */
 	RECORD_BYTES_MAX = 64 << 10, /* of a call */
 	POLL_SPARE = 16,
-	MS_PER_S = 1000,
-	NS_PER_MS = 1000000,
 };
 
 struct waiting {
@@ -72,14 +70,6 @@ void service_refused(const struct request *request, const char *what, int error)
 		settings->refused(&refusal);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * MS_PER_S + (uint64_t) now.tv_nsec / NS_PER_MS;
-}
-
 static struct waiting *waiting_new(const struct request *request)
 {
 	struct waiting *waiting = calloc(1, sizeof *waiting);
@@ -114,7 +104,7 @@ void service_wait(struct request *request, const struct service_wait *wait)
 	if (!waiting)
 		return wait->answer(request->connection, wait, found ? &request->record : NULL);
 	waiting->wait = *wait;
-	waiting->until_ms = now_ms() + wait->wait_ms;
+	waiting->until_ms = clock_ms(CLOCK_MONOTONIC) + wait->wait_ms;
 }
 
 /* The file, open so that it can be measured. */
@@ -198,18 +188,18 @@ static bool waits_on(struct waiting *waiting, const struct job_record *record)
 {
 	if (!job_is_live(record))
 		return false;
-	if (now_ms() < waiting->until_ms)
+	if (clock_ms(CLOCK_MONOTONIC) < waiting->until_ms)
 		return true;
 	if (!waiting->extended && !job_is_slow(record)) {
 		waiting->extended = true;
 		waiting->until_ms += waiting->wait.quick_ms;
-		if (now_ms() < waiting->until_ms)
+		if (clock_ms(CLOCK_MONOTONIC) < waiting->until_ms)
 			return true;
 	}
 	if (!waiting->wait.must_end || waiting->cancelled)
 		return false;
 	waiting->cancelled = true;
-	waiting->until_ms = now_ms() + LAST_WAIT_MS;
+	waiting->until_ms = clock_ms(CLOCK_MONOTONIC) + LAST_WAIT_MS;
 	(void) jobs_cancel(service.settings.jobs, record->id);
 	return true;
 }
@@ -424,7 +414,7 @@ static struct pollfd *poll_set(int signal_fd, nfds_t *ret_count)
 
 static int poll_ms(void)
 {
-	uint64_t now = now_ms(), first = now + SERVICE_TICK_MS;
+	uint64_t now = clock_ms(CLOCK_MONOTONIC), first = now + SERVICE_TICK_MS;
 
 	list_for_each (node, &service.waiting) {
 		const struct waiting *waiting = container_of(node, struct waiting, node);
@@ -454,8 +444,8 @@ static int turn(int signal_fd, uint64_t *ticked_ms)
 	if (ready > 0)
 		svc_getreq_poll(set + 2, (int) count - 2);
 	answer_waiting();
-	if (now_ms() - *ticked_ms >= SERVICE_TICK_MS) {
-		*ticked_ms = now_ms();
+	if (clock_ms(CLOCK_MONOTONIC) - *ticked_ms >= SERVICE_TICK_MS) {
+		*ticked_ms = clock_ms(CLOCK_MONOTONIC);
 		jobs_tick(service.settings.jobs);
 		service.settings.tick(service.settings.context);
 	}

@@ -4,25 +4,17 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "offload/cli/session.h"
 #include "rpcgen/offload_text.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 
 /* Pages of JOBS, the oldest jobs first. */
 struct listing {
 	offload_jobs_result *pages;
 	size_t count;
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 /* ---- jobs ---- */
 
@@ -78,7 +70,7 @@ static void print_listing(const struct session *session, const struct listing *l
 	bool live_only = session->arguments.given & ARGUMENT_LIVE;
 	bool as_json = session->arguments.given & ARGUMENT_JSON;
 	struct json json = { stdout };
-	uint64_t now_ms = clock_ms();
+	uint64_t now_ms = clock_ms(CLOCK_REALTIME);
 
 	if (as_json) {
 		json_begin(&json, NULL, '{');
@@ -129,7 +121,7 @@ static int look(struct session *session)
 	if (status == COMMAND_DONE && (session->arguments.given & ARGUMENT_JSON))
 		session_print_job(job);
 	else if (status == COMMAND_DONE)
-		show_job(stdout, job, session->prefix, clock_ms());
+		show_job(stdout, job, session->prefix, clock_ms(CLOCK_REALTIME));
 	session_free_job(&result);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "rpcgen/record.h"
 #include "rpcgen/rpc_call.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 #include "vfs/base/unix_address.h"
 
 enum {
@@ -29,10 +30,7 @@ static sigset_t waiting_mask; /* while we wait: SIGINT comes through */
 
 uint64_t link_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * MS_PER_S + (uint64_t) now.tv_nsec / NS_PER_MS;
+	return clock_ms(CLOCK_MONOTONIC);
 }
 
 static void interrupt(int number)

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "offload/cli/command.h"
 #include "offload/cli/document.h"
@@ -14,16 +13,9 @@
 #include "offload/cli/sidecar.h"
 #include "offload/cli/status_check.h"
 #include "offload/cli/status_show.h"
+#include "vfs/base/clock.h"
 
 /* ---- showing ---- */
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 static void print_status(const struct status_pair *pair, const struct sidecar *sidecar,
                          const char *socket)
@@ -44,7 +36,7 @@ static void print_status(const struct status_pair *pair, const struct sidecar *s
 	putchar('\n');
 	show_jobs_head(stdout);
 	for (unsigned i = 0; i < sidecar->live_count; i++)
-		show_jobs_row(stdout, &sidecar->live[i], clock_ms());
+		show_jobs_row(stdout, &sidecar->live[i], clock_ms(CLOCK_REALTIME));
 }
 
 static void print_status_json(const struct document *document, const struct sidecar *sidecar)

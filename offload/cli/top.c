@@ -19,6 +19,7 @@
 #include "offload/cli/top_terminal.h"
 #include "offload/cli/top_view.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 
 enum {
 	INTERVAL_MS = 1000,
@@ -36,14 +37,6 @@ struct top {
 	struct top_asker *asker;
 	int event_fd, signal_fd;
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 /* The two samples, and what is said of them. */
 static struct top_moment moment_of(struct top *top, char clock[CLOCK_BYTES])
@@ -215,7 +208,7 @@ static bool print(struct top *top)
 	struct top_moment moment = moment_of(top, clock);
 
 	if (top->arguments->given & ARGUMENT_JSON)
-		top_view_json(stdout, &moment, clock_ms());
+		top_view_json(stdout, &moment, clock_ms(CLOCK_REALTIME));
 	else
 		top_view_draw(&screen, &top->view, &moment);
 	return fflush(stdout) == 0;

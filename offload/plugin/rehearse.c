@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 
 enum {
 	MACHINE_BYTES = 32,
@@ -20,10 +21,7 @@ struct worker {
 
 uint64_t rehearse_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+	return clock_ms(CLOCK_MONOTONIC);
 }
 
 void rehearse_sleep_ms(unsigned ms)

@@ -24,6 +24,8 @@
 
 #include "support/check_main.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
+#include "vfs/io/busy_poll.h"
 
 enum {
 	ENTRIES = 8,
@@ -379,6 +381,52 @@ END_TEST
 
 /* ---- a kernel that refuses ---- */
 
+static unsigned may_count;
+
+static bool may_look(void *context)
+{
+	may_count++;
+	return *(const bool *) context;
+}
+
+static uint64_t cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* So many waits cost one look of 10 ms at least, or next to nothing. */
+START_TEST(it_looks_before_it_sleeps_if_that_may_be)
+{
+	uint64_t spent_ns[2];
+	bool may = true;
+	char byte = 'x';
+
+	ring_busy_poll_set(ring, 10000, may_look, &may);
+	for (unsigned i = 0; i < 10 * BUSY_POLL_PROBE_EVERY; i++) {
+		struct op op = { .op.done = op_done };
+
+		ring_recv(ring, &op.op, pair[0], &byte, 1, false);
+		ck_assert_int_eq(ring_run(ring, 0), 0); /* handed over */
+		ck_assert_int_eq(write(pair[1], "a", 1), 1);
+		ck_assert_int_eq(result_of(&op), 1);
+	}
+	ck_assert_uint_gt(may_count, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct op op = { .op.done = op_done };
+		uint64_t begun_ns = cpu_ns();
+
+		may = i == 0;
+		ring_recv(ring, &op.op, pair[0], &byte, 1, false);
+		for (unsigned n = 0; n < BUSY_POLL_PROBE_EVERY; n++)
+			ck_assert_int_eq(ring_run(ring, 1), 0);
+		spent_ns[i] = cpu_ns() - begun_ns;
+		ck_assert_int_eq(write(pair[1], "a", 1), 1);
+		ck_assert_int_eq(result_of(&op), 1);
+	}
+	ck_assert_uint_gt(spent_ns[0], spent_ns[1] + 2000000);
+}
+END_TEST
+
 static const struct {
 	int error;
 	const char *hint; /* a word of it */
@@ -468,6 +516,7 @@ int main(void)
 	tcase_add_test(tcase, a_callback_may_go_on_with_the_operation_and_free_it);
 	tcase_add_test(tcase, what_a_callback_starts_is_handed_over_by_the_next_run);
 	tcase_add_test(tcase, running_with_nothing_to_do_waits_as_long_as_asked);
+	tcase_add_test(tcase, it_looks_before_it_sleeps_if_that_may_be);
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(refusing, a_refusal_comes_with_the_line_that_mends_it, 0,
 	                    (int) ARRAY_COUNT(refusals));

@@ -15,9 +15,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 
 enum {
 	LOOP_RING_ENTRIES = 512
@@ -38,14 +38,6 @@ struct loop {
 	void (*tick)(void *context);
 	void *context;
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 static void loop_woken(struct ring_op *op, int result)
 {
@@ -77,7 +69,7 @@ int loop_open(void (*tick)(void *context), void *context, struct loop **ret_loop
 		loop_close(loop);
 		return r;
 	}
-	loop->now_ms = clock_ms();
+	loop->now_ms = clock_ms(CLOCK_MONOTONIC);
 	ring_read(loop->ring, &loop->wake_op, loop->wake_fd, &loop->wake_count,
 	          sizeof loop->wake_count);
 	*ret_loop = loop;
@@ -249,7 +241,7 @@ int loop_run(struct loop *loop)
 	while (r >= 0 && !atomic_load(&loop->stop)) {
 		r = ring_run(loop->ring, loop_wait_ms(loop));
 		atomic_store(&loop->asleep, false);
-		loop->now_ms = clock_ms();
+		loop->now_ms = clock_ms(CLOCK_MONOTONIC);
 		loop_run_posted(loop);
 		loop_run_timers(loop);
 		if (loop->now_ms >= loop->tick_at_ms) {

@@ -12,8 +12,11 @@
 #include <liburing.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
+#include "vfs/io/busy_poll.h"
 
 enum {
 	RING_BATCH_MAX = 256, /* completions taken in one turn */
@@ -30,6 +33,9 @@ struct ring {
 	struct io_uring uring;
 	unsigned in_flight;
 	struct share files;
+	struct busy_poll busy;
+	bool (*busy_may)(void *context);
+	void *busy_context;
 };
 
 /* Newest first: each set of flags is what one kernel generation added (5.19 has the last). */
@@ -162,6 +168,14 @@ struct ring *ring_close(struct ring *ring)
 	io_uring_queue_exit(&ring->uring);
 	free(ring);
 	return NULL;
+}
+
+void ring_busy_poll_set(struct ring *ring, unsigned span_us, bool (*may)(void *context),
+                        void *context)
+{
+	ring->busy.span_ns = span_us * 1000u;
+	ring->busy_may = may;
+	ring->busy_context = context;
 }
 
 unsigned ring_in_flight(const struct ring *ring)
@@ -352,6 +366,29 @@ static void ring_file_ended(struct ring *ring, struct ring_op *op)
 	ring_files_begin(ring);
 }
 
+/* Submits, and looks for completions for a moment if that is worth it. True: there are some. */
+static bool ring_poll_busily(struct ring *ring)
+{
+	uint64_t span_ns, begun_ns;
+	bool found = false;
+
+	span_ns = ring->busy_may && ring->busy_may(ring->busy_context)
+	                  ? busy_poll_begin(&ring->busy)
+	                  : 0;
+	if (span_ns == 0)
+		return false;
+	begun_ns = clock_ns(CLOCK_MONOTONIC);
+	(void) io_uring_submit_and_get_events(&ring->uring);
+	if (io_uring_cq_ready(&ring->uring) > 0)
+		return true; /* nothing was waited for */
+	while (!found && clock_ns(CLOCK_MONOTONIC) - begun_ns < span_ns) {
+		(void) io_uring_get_events(&ring->uring);
+		found = io_uring_cq_ready(&ring->uring) > 0;
+	}
+	busy_poll_end(&ring->busy, found);
+	return found;
+}
+
 int ring_run(struct ring *ring, unsigned wait_ms)
 {
 	struct __kernel_timespec wait = {
@@ -364,9 +401,10 @@ int ring_run(struct ring *ring, unsigned wait_ms)
 	} batch[RING_BATCH_MAX];
 	struct io_uring_cqe *cqes[RING_BATCH_MAX];
 	unsigned count;
-	int r;
+	int r = 0;
 
-	r = io_uring_submit_and_wait_timeout(&ring->uring, cqes, 1, &wait, NULL);
+	if (wait_ms == 0 || !ring_poll_busily(ring))
+		r = io_uring_submit_and_wait_timeout(&ring->uring, cqes, 1, &wait, NULL);
 	if (r < 0 && r != -ETIME && r != -EINTR && r != -EBUSY && r != -EAGAIN)
 		return r;
 

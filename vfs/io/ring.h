@@ -80,6 +80,11 @@ void ring_fdatasync(struct ring *ring, struct ring_op *op, int fd);
  * time. */
 void ring_cancel(struct ring *ring, struct ring_op *op);
 
+/* For how long to look for completions before going to sleep, where that is worth it (busy_poll.h)
+ * and @may says so. As it is at first, never. */
+void ring_busy_poll_set(struct ring *ring, unsigned span_us, bool (*may)(void *context),
+                        void *context);
+
 /* Operations in flight, for the loop's end. */
 unsigned ring_in_flight(const struct ring *ring);
 
