@@ -375,8 +375,8 @@ static void relay_admit(struct relay *relay)
 /* The deadlines of those that wait here; the first one still to come. */
 static uint64_t relay_expire(struct relay *relay)
 {
-	uint64_t now = clock_ms(CLOCK_MONOTONIC),
-		 first = relay->retry ? now + RETRY_MS : UINT64_MAX;
+	uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	uint64_t first = relay->retry ? now + RETRY_MS : UINT64_MAX;
 
 	list_for_each_safe (node, &relay->queued) {
 		struct relayed *relayed = container_of(node, struct relayed, node);
