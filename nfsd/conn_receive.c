@@ -77,7 +77,9 @@ static void conn_starve(struct conn *conn)
 /*
  * The scarcer memory is, the less may be held: a connection's replies and messages, so that clients
  * that ask for much and read little, or send much to a slow disk, do not take away what the others
- * need; and both together of all of a client's connections on this worker.
+ * need; and both together of all of a client's connections on this worker. Each may have one call
+ * under way all the same: a host's heartbeat shall not wait for its other connections, one of which
+ * may be dead.
  */
 static bool conn_holds_its_share(const struct conn *conn)
 {
@@ -93,9 +95,10 @@ static bool conn_holds_its_share(const struct conn *conn)
 	return conn->message_bytes <
 	               limit / (very ? MESSAGE_PART_VERY_SCARCE : MESSAGE_PART_SCARCE) &&
 	       conn->reply_bytes < (replies < scarce ? replies : scarce) &&
-	       conn->row->held_bytes <
-	               limit / (very ? CLIENT_PART_VERY_SCARCE : CLIENT_PART_SCARCE) /
-	                       server->worker_count;
+	       (conn->call_count == 0 ||
+	        conn->row->held_bytes <
+	                limit / (very ? CLIENT_PART_VERY_SCARCE : CLIENT_PART_SCARCE) /
+	                        server->worker_count);
 }
 
 static bool conn_may_start(const struct conn *conn)

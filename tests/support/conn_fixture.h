@@ -15,7 +15,7 @@
 #include "vfs/base/cleanup.h"
 
 enum {
-	CONNS = 9,
+	CONNS = 10,
 	WIRE_BYTES = 2 << 20,
 	LARGE_BYTES = 16 << 10, /* of a large WRITE */
 	QUIET_RUNS = 20,
