@@ -23,6 +23,12 @@ enum {
 	IDLE_NICE = 10,
 };
 
+int engine_zero_hole(const struct engine_copy *copy, uint64_t from, uint64_t to)
+{
+	to = to < copy->zero_to ? to : copy->zero_to;
+	return from < to ? vfs_zero(copy->destination_fd, from, to - from) : 0;
+}
+
 uint64_t engine_now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);

@@ -71,6 +71,9 @@ int engine_punch(int fd, int scratch_fd, uint64_t bytes, bool dry_run,
 
 uint64_t engine_now_ns(void);
 
+/* A hole of the source, as far as the destination may have old data there: zeros. */
+int engine_zero_hole(const struct engine_copy *copy, uint64_t from, uint64_t to);
+
 /* This thread's I/O gives way to everybody else's. */
 void engine_thread_idle(void);
 

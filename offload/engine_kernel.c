@@ -77,8 +77,8 @@ static int copy_range(const struct engine_copy *copy, struct vfs_range range,
 int engine_kernel_copy(const struct engine_copy *copy, struct engine_control *control)
 {
 	struct vfs_range data = { .to = copy->from };
-	uint64_t hole_from, hole_to;
-	int r = 0;
+	uint64_t hole_from;
+	int r = 0, zeroed;
 
 	while (r == 0) {
 		hole_from = data.to;
@@ -87,10 +87,9 @@ int engine_kernel_copy(const struct engine_copy *copy, struct engine_control *co
 			data = (struct vfs_range){ copy->bytes, copy->bytes };
 		else if (r < 0)
 			return r;
-		hole_to = data.from < copy->zero_to ? data.from : copy->zero_to;
-		if (hole_from < hole_to &&
-		    vfs_zero(copy->destination_fd, hole_from, hole_to - hole_from) < 0)
-			return -errno;
+		zeroed = engine_zero_hole(copy, hole_from, data.from);
+		if (zeroed < 0)
+			return zeroed;
 		if (r == 0)
 			r = copy_range(copy, data, control);
 	}

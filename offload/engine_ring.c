@@ -164,7 +164,7 @@ static void slot_written(struct ring_op *op, int result)
 /* The next range of data, in whole blocks. False: none is left, or an error. */
 static bool copy_scan(struct ring_copy *copy)
 {
-	uint64_t hole_from = copy->scan_at, end = copy->args->bytes, hole_to;
+	uint64_t hole_from = copy->scan_at, end = copy->args->bytes;
 	int r = 0;
 
 	if (copy->data.from < copy->data.to)
@@ -184,12 +184,9 @@ static bool copy_scan(struct ring_copy *copy)
 		copy->data.to = copy->data.to < end ? copy->data.to : end;
 	}
 	copy->scan_at = copy->data.to;
-	hole_to = copy->data.from < copy->args->zero_to ? copy->data.from : copy->args->zero_to;
-	if (hole_from < hole_to) {
-		r = vfs_zero(copy->args->destination_fd, hole_from, hole_to - hole_from);
-		if (r < 0)
-			copy_failed(copy, r);
-	}
+	r = engine_zero_hole(copy->args, hole_from, copy->data.from);
+	if (r < 0)
+		copy_failed(copy, r);
 	return r >= 0 && !copy->scanned;
 }
 

@@ -13,6 +13,7 @@
 #include "offload/jobs_internal.h"
 #include "offload/status.h"
 #include "vfs/base/cleanup.h"
+#include "vfs/base/clock.h"
 
 enum {
 	STAT_BLOCK_BYTES = 512,
@@ -60,12 +61,9 @@ uint64_t run_ctime_ns(const struct stat *stat)
 void run_settle(uint64_t ctime_ns)
 {
 	for (unsigned i = 0; i < SETTLE_TRIES; i++) {
-		struct timespec now;
-		uint64_t now_ns;
-
 		/* The clock that files have their times of. */
-		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-		now_ns = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+		uint64_t now_ns = clock_ns(CLOCK_REALTIME_COARSE);
+
 		if (now_ns > ctime_ns || ctime_ns - now_ns > SETTLE_AHEAD_NS)
 			return;
 		usleep(SETTLE_STEP_US);

@@ -98,18 +98,18 @@ START_TEST(a_thick_destination_that_cannot_grow_stays_as_it_is)
 }
 END_TEST
 
-/* Nothing is left, but all of it is there already. (Btrfs writes anew, and says early that it is
- * full.) */
-START_TEST(a_thick_destination_needs_no_other_space)
+/* "b", thick with @mib, becomes a clone of 96 MiB with a MiB of data at @data_mib, and stays thick,
+ * though no more than @left_mib are free. (Btrfs writes anew, and says early that it is full.) */
+static void clones_into_thick(unsigned mib, unsigned data_mib, unsigned left_mib)
 {
 	struct job_record wanted, ended;
 	struct vfs_usage usage;
 	AUTO(close_fd) int fd = -EBADF;
 
-	make_file("a", 96 * MIB, 7, 1);
-	make_file("b", 96 * MIB, 0, 96);
+	make_file("a", 96 * MIB, data_mib, 1);
+	make_file("b", (off_t) mib * MIB, 0, mib);
 	fd = open_in("b", O_RDWR);
-	if (is_btrfs() || !leave_free(8))
+	if (is_btrfs() || !leave_free(left_mib))
 		return;
 	wanted = clone_of("a", "b", 0);
 	ended = run(&wanted);
@@ -118,26 +118,18 @@ START_TEST(a_thick_destination_needs_no_other_space)
 	ck_assert_int_eq(vfs_usage(fd, &usage), 0);
 	ck_assert_uint_ge(usage.allocated_bytes, 96 * MIB);
 }
+
+/* Nothing is left, but all of it is there already. */
+START_TEST(a_thick_destination_needs_no_other_space)
+{
+	clones_into_thick(96, 7, 8);
+}
 END_TEST
 
 /* Room for the growth is enough: what is reserved is not asked for once more. */
 START_TEST(a_thick_destination_that_can_just_grow_does)
 {
-	struct job_record wanted, ended;
-	struct vfs_usage usage;
-	AUTO(close_fd) int fd = -EBADF;
-
-	make_file("a", 96 * MIB, 0, 1);
-	make_file("b", 2 * MIB, 0, 2);
-	fd = open_in("b", O_RDWR);
-	if (is_btrfs() || !leave_free(110))
-		return;
-	wanted = clone_of("a", "b", 0);
-	ended = run(&wanted);
-	ck_assert_msg(ended.state == OFFLOAD_STATE_COMPLETE, "%s", ended.text);
-	ck_assert(same_content("a", "b"));
-	ck_assert_int_eq(vfs_usage(fd, &usage), 0);
-	ck_assert_uint_ge(usage.allocated_bytes, 96 * MIB);
+	clones_into_thick(2, 0, 110);
 }
 END_TEST
 

@@ -2,12 +2,11 @@
 /*
  * Jobs from their acceptance to their end, on the file system that $TMPDIR lies on.
  */
-#include <time.h>
-
 #include "offload/jobs_fixture.h"
 #include "offload/jobs_internal.h"
 #include "offload/slow_copy.h"
 #include "offload/status.h"
+#include "vfs/base/clock.h"
 
 START_TEST(a_clone_makes_a_new_file)
 {
@@ -115,10 +114,7 @@ END_TEST
 
 static uint64_t tick_ns(void)
 {
-	struct timespec now;
-
-	ck_assert_int_eq(clock_gettime(CLOCK_REALTIME_COARSE, &now), 0);
-	return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+	return clock_ns(CLOCK_REALTIME_COARSE);
 }
 
 /* So that a write that follows is seen by its time, however soon it comes. */

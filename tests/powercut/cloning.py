@@ -110,23 +110,17 @@ class Cloning:
     def _below(self, name):
         return native.below(self._root, name)
 
-    def _ask(self, call, between=lambda: None):
-        """A job's end; `between` is run before the call is sent again to another life."""
+    def _hard(self, call, between=lambda: None):
+        """What the sidecar answers; `between` is run before a call goes to another life again."""
         deadline = time.monotonic() + GIVE_UP_S
         while True:
             asked = self._client.life.now()
             try:
                 result = self._with_connection(call)
-                while result.refused == native.OK and result.state in (native.QUEUED,
-                                                                       native.RUNNING):
-                    job_id = result.id
-                    result = self._native.wait(job_id)
             except (OSError, EOFError) as error:
                 self._drop()
                 result = native.Result(refused=native.UNAVAILABLE, text=str(error))
             if result.refused == native.OK:
-                if result.state != native.COMPLETE:
-                    raise Fault(f"a job ended in state {result.state}: {result.text}")
                 return result
             if result.refused != native.UNAVAILABLE:
                 raise Fault(f"refused with {result.refused}: {result.text}")
@@ -135,6 +129,20 @@ class Cloning:
             time.sleep(0.05)
             if asked != self._client.life.now():
                 between()
+
+    def _to_its_end(self, call):
+        """The job that a call begins or asks for, waited for."""
+        job = call()
+        while job.refused == native.OK and job.state in (native.QUEUED, native.RUNNING):
+            job = self._native.wait(job.id)
+        return job
+
+    def _ask(self, call, between=lambda: None):
+        """A job that must come to a good end."""
+        job = self._hard(lambda: self._to_its_end(call), between)
+        if job.state != native.COMPLETE:
+            raise Fault(f"a job ended in state {job.state}: {job.text}")
+        return job
 
     def _with_connection(self, call):
         if not self._native:
@@ -182,18 +190,7 @@ class Cloning:
                 raise Fault(f"job {job_id} was promised; there is {job.id}")
 
     def _check_reserved(self, name):
-        deadline = time.monotonic() + GIVE_UP_S
-        while True:
-            try:
-                told = self._with_connection(lambda: self._native.stat(self._below(name)))
-            except (OSError, EOFError) as error:
-                self._drop()
-                told = native.Result(refused=native.UNAVAILABLE, text=str(error))
-            if told.refused == native.OK:
-                break
-            if told.refused != native.UNAVAILABLE or time.monotonic() > deadline:
-                raise Fault(f"no statistics of {name.decode()}: {told.text}")
-            time.sleep(0.05)
+        told = self._hard(lambda: self._native.stat(self._below(name)))
         if told.allocated < told.total:
             raise Fault(f"{name.decode()}: {told.allocated} of {told.total} bytes are allocated;"
                         " all were promised (after a restart)")

@@ -12,7 +12,6 @@
 #include <liburing.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "vfs/base/cleanup.h"
 #include "vfs/base/clock.h"
